@@ -5,30 +5,14 @@ import (
 	"strings"
 
 	"piton/internal/cpuset"
-	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // readText returns the content of a small file without blanks around it, and
 // whether it could be read.
 func readText(path string) (string, bool) {
-	fd, err := kernel.OpenFile(kernel.NoDir, append([]byte(path), 0))
-	if err != nil {
-		return "", false
-	}
-	defer kernel.CloseFile(fd)
-	buf := make([]byte, 512)
-	for n := 0; ; {
-		got, err := kernel.ReadFileAt(fd, buf[n:], int64(n))
-		if err != nil {
-			return "", false
-		}
-		if n += got; got == 0 {
-			return strings.Trim(string(buf[:n]), cpuset.Blank), true
-		}
-		if n == len(buf) {
-			buf = append(buf, make([]byte, len(buf))...)
-		}
-	}
+	b, err := procfs.ReadFile(path)
+	return strings.Trim(string(b), cpuset.Blank), err == nil
 }
 
 // readList reads a file that holds a cpulist.

@@ -17,7 +17,8 @@ import (
 const NoDir = unix.AT_FDCWD
 
 // OpenFile opens a file for reading below the open directory dir, close-on-exec. The
-// path ends in a NUL byte. It is ELOOP when a magic link is part of it, which leads
+// path ends in a NUL byte. It does not wait for a writer if the file is a FIFO, which a tree
+// that somebody made up may have; reading that is ESPIPE. It is ELOOP when a magic link is part of it, which leads
 // to what a process has open, past the permissions of the way there (openat2(2)).
 func OpenFile(dir int, path []byte) (int, error) {
 	return openAt(dir, path, &openFile)
@@ -31,7 +32,7 @@ func OpenDir(dir int, path []byte) (int, error) {
 
 // How openAt opens. They are variables so that their addresses cost no allocation.
 var (
-	openFile = unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_MAGICLINKS}
+	openFile = unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_NONBLOCK, Resolve: unix.RESOLVE_NO_MAGICLINKS}
 	openDir  = unix.OpenHow{Flags: unix.O_RDONLY | unix.O_CLOEXEC | unix.O_DIRECTORY, Resolve: unix.RESOLVE_NO_MAGICLINKS}
 )
 

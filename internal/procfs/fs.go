@@ -9,6 +9,7 @@ package procfs
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -113,6 +114,22 @@ func number(tid kernel.TID) string { return strconv.Itoa(int(tid)) }
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 8192); return &b }}
 
+// MaxFile is the size in bytes up to which files are read. The largest of /proc are maps of
+// processes with a million mappings, and interrupts of machines with thousands of CPUs.
+const MaxFile = 64 << 20
+
+// errTooLarge is for made-up trees, and links to devices that never end.
+var errTooLarge = fmt.Errorf("it is larger than %d MiB, and is not read", MaxFile>>20)
+
+// ReadFile returns the content of a regular file of /proc, /sys or a tree of them.
+func ReadFile(path string) ([]byte, error) {
+	b, err := readFile(path)
+	if err != nil {
+		err = &fs.PathError{Op: "read", Path: path, Err: err}
+	}
+	return b, err
+}
+
 // readFile returns the whole content of a file in a slice of its own.
 func readFile(path string) ([]byte, error) {
 	fd, err := kernel.OpenFile(kernel.NoDir, append([]byte(path), 0))
@@ -145,11 +162,13 @@ func readOnce(path string) ([]byte, error) {
 	defer buffers.Put(buf)
 	for {
 		n, err := kernel.ReadFileAt(fd, *buf, 0)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
-		}
-		if n < len(*buf) {
+		case n < len(*buf):
 			return append([]byte(nil), (*buf)[:n]...), nil
+		case n >= MaxFile:
+			return nil, errTooLarge
 		}
 		*buf = make([]byte, 2*len(*buf))
 	}
@@ -159,6 +178,10 @@ func readOnce(path string) ([]byte, error) {
 func readAll(fd int, buf *[]byte) (int, error) {
 	for n := 0; ; {
 		if n == len(*buf) {
+			if n >= MaxFile {
+				*buf = make([]byte, readerBuffer)
+				return 0, errTooLarge
+			}
 			*buf = append(*buf, make([]byte, len(*buf))...)
 		}
 		got, err := kernel.ReadFileAt(fd, (*buf)[n:], int64(n))

@@ -146,3 +146,36 @@ func TestLongCommandLines(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotEmpty(t, b)
 }
+
+// A made-up tree may hold what is no file of /proc: it is neither waited for nor read for ever.
+func TestFilesThatAreNone(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "proc", "5")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	for _, path := range []string{filepath.Join(root, "proc", "stat"), filepath.Join(dir, "stat")} {
+		require.NoError(t, syscall.Mkfifo(path, 0o644))
+	}
+	huge, err := os.Create(filepath.Join(root, "proc", "interrupts"))
+	require.NoError(t, err)
+	require.NoError(t, huge.Truncate(400<<20)) // takes no room
+	require.NoError(t, huge.Close())
+	f := New(root)
+	r, err := f.NewReader()
+	require.NoError(t, err)
+	defer r.Close()
+
+	_, err = f.File("stat")
+	assert.ErrorIs(t, err, syscall.ESPIPE)
+	_, err = f.Stat(5)
+	assert.ErrorIs(t, err, syscall.ESPIPE)
+	_, err = r.Host("stat")
+	assert.ErrorIs(t, err, syscall.ESPIPE)
+	_, err = r.Task(5, 0, "stat")
+	assert.ErrorIs(t, err, syscall.ESPIPE)
+	for range 2 {
+		_, err = f.File("interrupts")
+		assert.ErrorContains(t, err, "it is larger than 64 MiB, and is not read")
+		_, err = r.Host("interrupts")
+		assert.ErrorIs(t, err, errTooLarge)
+	}
+}

@@ -2,7 +2,6 @@ package procfs
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -61,7 +60,7 @@ func ReadThrottling(fs Limits) (t Throttling, err error) {
 }
 
 func readNumber(path string) (int64, error) {
-	text, err := os.ReadFile(path)
+	text, err := ReadFile(path)
 	if err != nil {
 		return 0, err
 	}

@@ -73,7 +73,7 @@ func Read(root string, needs Needs) (*State, error) {
 	}
 	sysctls := filepath.Join(root, "proc", "sys")
 	s.Sysctl = func(file string) (string, error) {
-		b, err := os.ReadFile(filepath.Join(sysctls, file))
+		b, err := procfs.ReadFile(filepath.Join(sysctls, file))
 		return SysctlWords(string(b)), err
 	}
 	s.Sysctls = func(glob string) []string { return globBelow(sysctls, glob) }

@@ -1,7 +1,6 @@
 package sample
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -92,7 +91,7 @@ func (l *ledger) irqName(number uint32, fs procfs.FS) string {
 
 // readLine is a file's text, "" if it cannot be read.
 func readLine(path string) string {
-	b, _ := os.ReadFile(path)
+	b, _ := procfs.ReadFile(path)
 	return strings.TrimSpace(string(b))
 }
 

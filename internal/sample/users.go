@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"time"
+
+	"piton/internal/procfs"
 )
 
 // users turns user ids into names by the root's /etc/passwd, which is read
@@ -35,7 +37,7 @@ func (u *users) read() {
 		return
 	}
 	u.names = map[uint32]string{}
-	b, err := os.ReadFile(path)
+	b, err := procfs.ReadFile(path)
 	if err != nil {
 		return
 	}

@@ -2,7 +2,6 @@ package topology
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -30,17 +29,17 @@ func (t *Topology) readAllowed(root string) {
 	if t.limitBy(root, usual, group) {
 		return
 	}
-	mounts, _ := os.ReadFile(filepath.Join(root, "proc/mounts"))
+	mounts, _ := procfs.ReadFile(filepath.Join(root, "proc/mounts"))
 	t.limitBy(root, cpusetMounts(mounts), group)
 }
 
 // cpusetGroup is the path of the reading process's cpuset below the mount point
 // of its hierarchy.
 func cpusetGroup(root string) (string, bool) {
-	if data, err := os.ReadFile(filepath.Join(root, "proc/self/cpuset")); err == nil {
+	if data, err := procfs.ReadFile(filepath.Join(root, "proc/self/cpuset")); err == nil {
 		return strings.TrimSpace(string(data)), true
 	}
-	data, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
+	data, err := procfs.ReadFile(filepath.Join(root, "proc/self/cgroup"))
 	if err != nil {
 		return "", false
 	}

@@ -2,10 +2,10 @@ package topology
 
 import (
 	"bytes"
-	"os"
 	"strconv"
 
 	"piton/internal/cpuset"
+	"piton/internal/procfs"
 )
 
 // coreID names a core as /proc/cpuinfo does; -1 where it does not say.
@@ -14,7 +14,7 @@ type coreID struct{ pkg, core int }
 // readCPUInfo takes CPUs, cores and packages from /proc/cpuinfo, for a /sys
 // that has none of them (a container's, or one that is not mounted).
 func (t *Topology) readCPUInfo(path string) {
-	data, err := os.ReadFile(path)
+	data, err := procfs.ReadFile(path)
 	if err != nil {
 		return
 	}

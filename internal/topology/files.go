@@ -13,6 +13,9 @@ import (
 // (kernfs, fs/kernfs/file.c): a full page may have more behind it.
 const pageBytes = 4096
 
+// mostBytes is the most that is read of one: the list of 8192 CPUs takes 40 KB.
+const mostBytes = 1 << 20
+
 // dir reads files below one directory into a buffer of its own. It is not safe
 // for concurrent use; clone makes one for another goroutine. The zero fd is
 // never used: open fails for a directory that is not there.
@@ -53,6 +56,9 @@ func (d *dir) read(name ...string) ([]byte, bool) {
 	defer kernel.CloseFile(fd)
 	n := 0
 	for {
+		if n >= mostBytes {
+			return nil, false
+		}
 		if n == len(d.buf) {
 			d.buf = append(d.buf, make([]byte, len(d.buf))...)
 		}

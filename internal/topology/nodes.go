@@ -2,10 +2,10 @@ package topology
 
 import (
 	"bytes"
-	"os"
 	"strconv"
 
 	"piton/internal/cpuset"
+	"piton/internal/procfs"
 )
 
 // readNodes fills Nodes and the Node of the online CPUs. A machine without
@@ -22,7 +22,7 @@ func (t *Topology) readNodes(path, meminfo string) {
 		}
 	}
 	if ids.Empty() {
-		data, _ := os.ReadFile(meminfo)
+		data, _ := procfs.ReadFile(meminfo)
 		t.addNode(Node{ID: 0, CPUs: t.Online, MemoryBytes: MeminfoBytes(data, "MemTotal")})
 		return
 	}

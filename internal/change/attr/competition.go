@@ -14,7 +14,7 @@ import (
 // GroupMode returns how the kernel weighs groups; assumed says that cgroup_mode in debugfs
 // cannot be read, and the mode is the default of the kernel's release.
 func (m *Machine) GroupMode() (mode place.GroupMode, assumed bool) {
-	text, err := os.ReadFile(filepath.Join(m.Proc.Root(), "sys/kernel/debug/sched/cgroup_mode"))
+	text, err := procfs.ReadFile(filepath.Join(m.Proc.Root(), "sys/kernel/debug/sched/cgroup_mode"))
 	if mode = place.ParseGroupMode(string(text)); err == nil && mode != "" {
 		return mode, false
 	}

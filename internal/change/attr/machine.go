@@ -3,7 +3,6 @@ package attr
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -110,7 +109,7 @@ func (m *Machine) Ticks() uint64 {
 
 // ReadSet reads a file that holds a cpulist.
 func ReadSet(path string) (cpuset.Set, error) {
-	data, err := os.ReadFile(path)
+	data, err := procfs.ReadFile(path)
 	if err != nil {
 		return cpuset.Set{}, err
 	}

@@ -3,7 +3,6 @@ package attr
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // Policy is the scheduling policy of a thread with the real-time priority and what
@@ -316,7 +316,7 @@ func cautionPolicy(v *View, c Change) {
 				c.TID, Printable(c.Comm), resetWord)
 		}
 	case kernel.Ext: // Documentation/scheduler/sched-ext.rst
-		state, err := os.ReadFile(filepath.Join(v.Proc.Root(), "sys/kernel/sched_ext/state"))
+		state, err := procfs.ReadFile(filepath.Join(v.Proc.Root(), "sys/kernel/sched_ext/state"))
 		if err == nil && string(state) != "enabled\n" {
 			v.Warn(Note, "no sched_ext scheduler is loaded: until one is, EXT tasks are run as OTHER ones")
 		}

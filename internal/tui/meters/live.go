@@ -16,6 +16,8 @@ import (
 	"github.com/shirou/gopsutil/v4/disk"
 	"github.com/shirou/gopsutil/v4/net"
 	"github.com/shirou/gopsutil/v4/sensors"
+
+	"piton/internal/procfs"
 )
 
 // Live is what no sample has, as read at one moment.
@@ -203,7 +205,7 @@ func (r *Reader) frequency() (ghz [2]float64, ok bool) {
 	policies, _ := filepath.Glob(filepath.Join(r.sys, "devices/system/cpu/cpufreq/policy*/scaling_cur_freq"))
 	var all []float64
 	for i := 0; i < len(policies); i += 1 + len(policies)/mostPolicies {
-		b, err := os.ReadFile(policies[i])
+		b, err := procfs.ReadFile(policies[i])
 		khz, parseErr := strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
 		if err == nil && parseErr == nil {
 			all = append(all, khz/1e6)
