@@ -58,7 +58,9 @@ func (t *Topology) groupBy(field func(*CPU) *cpuset.Set, key func(cpuset.CPU) (c
 }
 
 // parseCPUInfo reads "processor", "physical id" and "core id" of each block of
-// /proc/cpuinfo. Architectures other than x86 leave the ids out.
+// /proc/cpuinfo. Architectures other than x86 leave the ids out. s390x has a line
+// "processor 0: version = FF, …" for each CPU, and blocks that begin with "cpu number"
+// (arch/s390/kernel/processor.c).
 func parseCPUInfo(data []byte) map[cpuset.CPU]coreID {
 	out := map[cpuset.CPU]coreID{}
 	now := cpuset.CPU(-1)
@@ -67,13 +69,17 @@ func parseCPUInfo(data []byte) map[cpuset.CPU]coreID {
 		if !ok {
 			continue
 		}
+		name = bytes.TrimSpace(name)
+		if number, ok := bytes.CutPrefix(name, []byte("processor ")); ok {
+			name, value = name[:len("processor")], number
+		}
 		n, err := strconv.Atoi(string(bytes.TrimSpace(value)))
 		if err != nil || n < 0 {
 			continue
 		}
 		is := out[now]
-		switch string(bytes.TrimSpace(name)) {
-		case "processor":
+		switch string(name) {
+		case "processor", "cpu number":
 			if now = cpuset.CPU(n); now > cpuset.MaxCPU {
 				now = -1
 				continue

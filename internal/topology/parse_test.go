@@ -70,3 +70,11 @@ func FuzzMeminfo(f *testing.F) {
 		assert.GreaterOrEqual(t, MeminfoBytes(content, name), int64(0))
 	})
 }
+
+func TestParseCPUInfoOfS390(t *testing.T) {
+	text := "vendor_id       : IBM/S390\n# processors    : 2\nbogomips per cpu: 3000.00\n" +
+		"processor 0: version = FF,  identification = 000001,  machine = 3906\nprocessor 3: version = FF,  identification = 000001,  machine = 3906\n"
+	assert.Equal(t, map[cpuset.CPU]coreID{0: {-1, -1}, 3: {-1, -1}}, parseCPUInfo([]byte(text)))
+	text += "\ncpu number      : 0\nphysical id     : 1\ncore id         : 5\n\ncpu number      : 3\nphysical id     : 1\ncore id         : 6\n"
+	assert.Equal(t, map[cpuset.CPU]coreID{0: {1, 5}, 3: {1, 6}}, parseCPUInfo([]byte(text)))
+}
