@@ -1,6 +1,9 @@
 package procfs
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -120,4 +123,30 @@ func FuzzParseHostFiles(f *testing.F) {
 			assert.GreaterOrEqual(t, up, time.Duration(0))
 		}
 	})
+}
+
+func TestHides(t *testing.T) {
+	root := t.TempDir()
+	self := filepath.Join(root, "proc", "self")
+	require.NoError(t, os.MkdirAll(self, 0o755))
+	f := New(root)
+	proc := func(options string) string { return "22 26 0:21 / " + f.Path() + " rw - proc proc " + options + "\n" }
+	const other = "23 26 0:22 / /elsewhere rw - proc proc rw,hidepid=2\n"
+	const words = "/proc hides the processes of other users (%s); root sees all"
+	for mounts, want := range map[string]string{
+		"":                         "",
+		other:                      "",
+		proc("rw") + other:         "",
+		proc("rw,hidepid=off"):     "",
+		proc("rw,gid=4,hidepid=2"): fmt.Sprintf(words, "hidepid=2"),
+		proc("rw") + proc("rw,hidepid=invisible"): fmt.Sprintf(words, "hidepid=invisible"),
+		proc("rw,hidepid=2") + proc("rw"):         "",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(self, "mountinfo"), []byte(mounts), 0o644))
+		assert.Equal(t, want, f.Hides(), mounts)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(self, "mountinfo"), []byte(proc("rw,hidepid=2")), 0o644))
+	require.NoError(t, os.MkdirAll(filepath.Join(root, "proc", "1"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(root, "proc", "1", "stat"), []byte("1 (init)"+statTail), 0o644))
+	assert.Empty(t, f.Hides(), "a member of the group gid=, or root")
 }

@@ -6,10 +6,40 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
+
+// Hides says in words that processes of others are not in this /proc for the caller
+// (hidepid of proc(5)); "" where PID 1 can be looked at.
+func (f FS) Hides() string {
+	b, err := f.File("self", "mountinfo")
+	if err != nil {
+		return ""
+	}
+	hidden := ""
+	for line := range strings.Lines(string(b)) {
+		where, what, _ := strings.Cut(line, " - proc ")
+		if words := strings.Fields(where); what == "" || len(words) < 5 || words[4] != f.Path() {
+			continue
+		}
+		hidden = "" // the last one lies on top
+		for option := range strings.SplitSeq(strings.TrimSpace(what), ",") {
+			if value, ok := strings.CutPrefix(option, "hidepid="); ok && value != "0" && value != "off" {
+				hidden = option
+			}
+		}
+	}
+	if hidden == "" {
+		return ""
+	}
+	if _, err := f.Stat(1); err == nil {
+		return ""
+	}
+	return "/proc hides the processes of other users (" + hidden + "); root sees all"
+}
 
 // CPUList reads a list of /sys/devices/system/cpu, such as "online".
 func (f FS) CPUList(name string) (cpuset.Set, error) {

@@ -54,6 +54,7 @@ type Sample struct {
 	// there was no room.
 	Stays      []Stay
 	StaysLost  uint64
+	Hidden     string      // in words, which processes could not be seen; "" none
 	Collectors []Collector // what each source cost, and whether it worked
 }
 
@@ -265,6 +266,9 @@ type Collector struct {
 // Faults says what of the basic figures could not be read and why, a sentence each; the
 // rest of the sample is sound.
 func (s *Sample) Faults() (out []string) {
+	if s.Hidden != "" {
+		out = append(out, s.Hidden)
+	}
 	for _, c := range s.Collectors {
 		if c.Err != nil && slices.Contains([]string{"cpus", "tasks", "host"}, c.Name) {
 			out = append(out, strings.ReplaceAll(c.Err.Error(), "\n", "; "))

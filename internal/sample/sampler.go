@@ -52,6 +52,7 @@ type Sampler struct {
 	walkLoaded  bool // because there were many
 	cpus        cpuTimes
 	tasks       taskSource
+	hidden      string // by /proc, in words
 	tasksBetter string // what the rung above it needs
 	details     details
 	ladder      []migrationSource // best first
@@ -79,6 +80,7 @@ func New(o Options) (*Sampler, error) {
 		cpus: cpuTimes{fs: fs, r: r}, tasks: newProcWalk(fs, r), host: newHostFacts(fs, r),
 		ladder: []migrationSource{newSampledMigrations()},
 	}
+	s.hidden = fs.Hides()
 	_, err = fs.File("self", "sched")
 	s.details = details{fs: fs, r: r, hasSched: err == nil || !fs.Live(), crews: crews{most: threadBudget},
 		ids: identities{fs: fs, r: r, users: users{root: fs.Root()}}}
@@ -231,6 +233,9 @@ func (s *Sampler) Read() (*Sample, error) {
 	tasks.Rung, tasks.Better = s.tasks.rung(), s.tasksBetter
 	if err == nil {
 		tasks.Err = oddTasks(w.tasks)
+	}
+	if _, ok := s.tasks.(*procWalk); ok {
+		n.Hidden = s.hidden
 	}
 	n.Tasks = w.tasks
 	pressure(n.CPUs, &w)

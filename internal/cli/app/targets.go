@@ -43,7 +43,18 @@ func (a *App) MissingTasks(targets []change.Target) error {
 			errs = append(errs, target.NoMatchError{Target: fmt.Sprint(t.TID), Number: true})
 		}
 	}
-	return errors.Join(errs...)
+	return a.Missing(errors.Join(errs...))
+}
+
+// Missing is an error about tasks that are not there, which may be hidden.
+func (a *App) Missing(err error) error {
+	if err == nil {
+		return nil
+	}
+	if hides := procfs.New(a.HostRoot).Hides(); hides != "" {
+		return fmt.Errorf("%w; %s", err, hides)
+	}
+	return err
 }
 
 // Targets finds the tasks that the words mean. unmatched is about words that match nothing
@@ -94,7 +105,7 @@ func (a *App) Targets(words []string, scope change.Scope) (c Chosen, unmatched, 
 	if breadth, wide := target.Wide(append(others, threads...), s.Tasks, self); wide {
 		c.Wide = &breadth
 	}
-	if unmatched = errors.Join(unmatched, none); len(c.Targets) == 0 {
+	if unmatched = a.Missing(errors.Join(unmatched, none)); len(c.Targets) == 0 {
 		return c, nil, unmatched
 	}
 	return c, unmatched, nil

@@ -25,7 +25,7 @@ func (a *App) Watched(words []string, scope change.Scope) (t watch.Targets, miss
 	for _, one := range found.Targets {
 		st, err := fs.Status(one.TID)
 		if err != nil {
-			gone = append(gone, fmt.Errorf("there is no process or thread %d", one.TID))
+			gone = append(gone, a.Missing(fmt.Errorf("there is no process or thread %d", one.TID)))
 			continue
 		}
 		id := st.TGID

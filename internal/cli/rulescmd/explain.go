@@ -71,7 +71,7 @@ func runExplain(a *app.App, pid kernel.TID, path string, out output.Format) erro
 	t, err := one.Read(pid, sample.AllParts)
 	_ = one.Close() // it was read only
 	if err == nil && t == nil {
-		err = fmt.Errorf("there is no process %d", pid)
+		err = a.Missing(fmt.Errorf("there is no process %d", pid))
 	}
 	if err != nil {
 		return err

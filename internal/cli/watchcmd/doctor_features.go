@@ -253,6 +253,10 @@ func (d *doctor) namespace() finding {
 		f.reason = "the tasks of the machine outside this container have no number here, and eBPF cannot be used"
 		f.command = commandHostPIDs
 	}
+	if hides := procfs.New("/").Hides(); hides != "" {
+		f.state, f.reason, f.command = stateFallback, strings.TrimPrefix(f.reason+"; "+hides, "; "), "sudo piton doctor"
+		f.source = strings.Replace(f.source, "all tasks are seen", "own tasks are seen", 1)
+	}
 	return f
 }
 

@@ -201,7 +201,7 @@ func (o *Monitor) missing(a *app.App, tasks []*sample.Task) error {
 	}
 	var errs []error
 	if len(gone) > 0 {
-		errs = append(errs, fmt.Errorf("there is no process or thread %s", gone.String()))
+		errs = append(errs, a.Missing(fmt.Errorf("there is no process or thread %s", gone.String())))
 	}
 	if len(threads) > 0 {
 		errs = append(errs, fmt.Errorf("%s is no process but a thread: --threads shows it", threads.String()))
@@ -224,7 +224,7 @@ func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
 		// Not the rows: a filter says what is shown, not what there is.
 		if len(v.pids) > 0 && !slices.ContainsFunc(m.Sample.Tasks, v.named) {
 			if n == 0 {
-				return false, fmt.Errorf("there is no process or thread %s", v.pids.String())
+				return false, a.Missing(fmt.Errorf("there is no process or thread %s", v.pids.String()))
 			}
 			return false, nil // they have all ended
 		}

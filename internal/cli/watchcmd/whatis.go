@@ -110,7 +110,7 @@ func (e *explainer) tasks(word string, found []change.Target) ([]explanation, er
 		case errors.Is(err, procfs.ErrGone) && len(found) > 1:
 			continue
 		case errors.Is(err, procfs.ErrGone):
-			return nil, fmt.Errorf("there is no process or thread %d (an interrupt is irq:%d)", f.TID, f.TID)
+			return nil, e.a.Missing(fmt.Errorf("there is no process or thread %d (an interrupt is irq:%d)", f.TID, f.TID))
 		case err != nil:
 			return nil, err
 		}
