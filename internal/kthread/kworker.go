@@ -46,7 +46,7 @@ func explainWorker(rest string) (Meaning, bool) {
 		return Meaning{
 			What:  fmt.Sprintf("worker %s of the unbound pool %s, for work that may run on several CPUs", g[2], g[1]) + served(g[4], g[5]),
 			Maker: workqueues, Bound: BoundUnknown, CPU: -1, IRQ: -1,
-			Do: "workers come and go; say where all of them may run in /sys/devices/virtual/workqueue/cpumask",
+			Do: "the cpumask of its workqueue decides: /sys/devices/virtual/workqueue/cpumask is that of all",
 		}, true
 	}
 	return Meaning{}, false

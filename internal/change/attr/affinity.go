@@ -8,6 +8,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/kthread"
 )
 
 // Affinity is the CPUs that a thread may run on (sched_setaffinity(2)), a
@@ -159,7 +160,14 @@ func unmovable(comm string) string {
 	if line, ok := irq.ThreadLine(comm); ok {
 		return fmt.Sprintf("%s handles interrupt %d and goes where that goes: piton irq move %d", Printable(comm), line, line)
 	}
-	return Printable(comm) + " is a kernel thread that belongs to its CPU; the kernel does not let it move"
+	m, known := kthread.Explain(comm)
+	switch {
+	case known && m.Bound == kthread.BoundCPU:
+		return Printable(comm) + " is a kernel thread that belongs to its CPU; the kernel does not let it move"
+	case known && m.Do != "": // unbound workers have the mask of their workqueues
+		return Printable(comm) + " is a kernel thread that the kernel does not let move; " + m.Do
+	}
+	return Printable(comm) + " is a kernel thread that the kernel does not let move"
 }
 
 // Absent says that CPUs are not there.

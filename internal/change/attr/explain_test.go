@@ -58,6 +58,12 @@ func TestRefusalsSayWhy(t *testing.T) {
 				m.Tasks[10].Flags, m.Tasks[10].Comm = 0x04200000, []byte("ksoftirqd/0") // PF_KTHREAD, PF_NO_SETAFFINITY
 			},
 			want: "ksoftirqd/0 is a kernel thread that belongs to its CPU; the kernel does not let it move"},
+		{name: "unbound worker", set: cpus(1), rights: true, status: attr.Refused,
+			setup: func(m *changetest.Machine) {
+				m.Tasks[10].Flags, m.Tasks[10].Comm = 0x04200000, []byte("kworker/u8:3-events_unbound")
+			},
+			want: "kworker/u8:3-events_unbound is a kernel thread that the kernel does not let move; " +
+				"the cpumask of its workqueue decides: /sys/devices/virtual/workqueue/cpumask is that of all"},
 		{name: "absent CPU, told beforehand", set: cpus(7), rights: true, status: attr.Refused,
 			want: "CPU 7 is not online here (online: 0-3)"},
 		{name: "zombie", set: cpus(1), rights: true, status: attr.Refused,
