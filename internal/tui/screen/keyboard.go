@@ -3,11 +3,13 @@ package screen
 import (
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	uv "github.com/charmbracelet/ultraviolet"
 
 	"piton/internal/kernel"
 )
@@ -23,6 +25,7 @@ type keyboard struct {
 	wakeR, wakeW *os.File
 	mu           sync.Mutex // held to read
 	lent, closed bool       // somebody else reads; run ends
+	answered     time.Time  // the last answer to a question came, told or not
 	done         chan struct{}
 }
 
@@ -103,6 +106,11 @@ func (k *keyboard) read(ready bool) ([]tea.Msg, error) {
 	return k.take()
 }
 
+func isAnswer(msg tea.Msg) bool {
+	_, ok := msg.(uv.PrimaryDeviceAttributesEvent)
+	return ok
+}
+
 // take reads once.
 func (k *keyboard) take() ([]tea.Msg, error) {
 	var b [4096]byte
@@ -113,5 +121,10 @@ func (k *keyboard) take() ([]tea.Msg, error) {
 	case err != nil:
 		return nil, err
 	}
-	return k.cut.feed(b[:n], time.Now()), nil
+	now := time.Now()
+	events := k.cut.feed(b[:n], now)
+	if slices.ContainsFunc(events, isAnswer) {
+		k.answered = now
+	}
+	return events, nil
 }

@@ -140,20 +140,14 @@ func (t *terminal) leave() {
 // collect takes the answer that is under way, once nothing else reads: it would be
 // typed into the shell, or where sudo asks for a password.
 func (t *terminal) collect() {
-	for end := time.Now().Add(t.patience()); time.Now().Before(end); {
+	for end := time.Now().Add(t.patience()); time.Now().Before(end) && !t.keys.answered.After(t.line.asked); {
 		if ready, err := kernel.AwaitData(int(t.in.Fd()), time.Until(end)); err != nil || !ready {
 			return
 		}
-		events, err := t.keys.take()
-		if err != nil || slices.ContainsFunc(events, isAnswer) {
+		if _, err := t.keys.take(); err != nil {
 			return
 		}
 	}
-}
-
-func isAnswer(msg tea.Msg) bool {
-	_, ok := msg.(uv.PrimaryDeviceAttributesEvent)
-	return ok
 }
 
 // patience is how long the answer under way is waited for before the terminal is given

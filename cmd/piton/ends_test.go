@@ -1,0 +1,253 @@
+package main_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/term"
+	"github.com/creack/pty"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// onPTY is a piton on a terminal of its own, whose session it leads.
+type onPTY struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	master *os.File
+	slave  *os.File
+	before *term.State
+	ended  chan struct{}
+
+	mu  sync.Mutex
+	out bytes.Buffer
+}
+
+func startOnPTY(t *testing.T, args ...string) *onPTY {
+	t.Helper()
+	p := openPTY(t, args...)
+	p.start()
+	go p.read()
+	return p
+}
+
+func openPTY(t *testing.T, args ...string) *onPTY {
+	t.Helper()
+	p := &onPTY{t: t, cmd: pitonAt(t.TempDir(), args...), ended: make(chan struct{})}
+	p.cmd.Env = append(p.cmd.Env, "TERM=xterm-256color", "LC_ALL=C.UTF-8")
+	master, slave, err := pty.Open()
+	require.NoError(t, err)
+	p.slave = slave
+	fd, err := syscall.Dup(int(master.Fd())) // Close of a file that waits for nothing does not end its reader
+	require.NoError(t, err)
+	require.NoError(t, master.Close())
+	syscall.CloseOnExec(fd)
+	require.NoError(t, syscall.SetNonblock(fd, true))
+	p.master = os.NewFile(uintptr(fd), "terminal")
+	require.NoError(t, pty.Setsize(p.slave, &pty.Winsize{Rows: 40, Cols: 120}))
+	p.before, err = term.GetState(p.slave.Fd())
+	require.NoError(t, err)
+	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = p.slave, p.slave, p.slave
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	return p
+}
+
+// start starts piton, and ends it with the test.
+func (p *onPTY) start() {
+	p.t.Helper()
+	require.NoError(p.t, p.cmd.Start())
+	go func() { defer close(p.ended); _ = p.cmd.Wait() }()
+	p.t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+		_, _ = p.master.Close(), p.slave.Close()
+	})
+}
+
+// read keeps what is written, and answers as terminals do.
+func (p *onPTY) read() {
+	b := make([]byte, 1<<16)
+	for {
+		n, err := p.master.Read(b)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		p.out.Write(b[:n])
+		p.mu.Unlock()
+		for range bytes.Count(b[:n], []byte(ansi.RequestPrimaryDeviceAttributes)) {
+			_, _ = p.master.WriteString("\x1b[?62;22c")
+		}
+	}
+}
+
+// wait waits until text was written since the last keys.
+func (p *onPTY) wait(text string) {
+	p.t.Helper()
+	p.until(text, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Contains(ansi.Strip(p.out.String()), text)
+	})
+}
+
+func (p *onPTY) until(what string, ok func() bool) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(20 * time.Millisecond) {
+		select {
+		case <-p.ended:
+			p.t.Fatalf("piton ended before: %s\n%s", what, p.out.String())
+		default:
+		}
+		if time.Now().After(end) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.t.Fatalf("not so after %s: %s\n%s", patience, what, ansi.Strip(p.out.String()))
+		}
+	}
+}
+
+func (p *onPTY) keys(keys string) {
+	p.mu.Lock()
+	p.out.Reset()
+	p.mu.Unlock()
+	_, _ = p.master.WriteString(keys)
+}
+
+// exitCode waits for the end.
+func (p *onPTY) exitCode() int {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		p.t.Fatal("it did not end")
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// stateOf is a process's state of /proc, such as T.
+func stateOf(t *testing.T, pid int) string {
+	b, err := os.ReadFile(filepath.Join("/proc", pidText(pid), "stat"))
+	require.NoError(t, err)
+	return strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))[0]
+}
+
+func tracerOf(t *testing.T, pid int) string {
+	b, err := os.ReadFile(filepath.Join("/proc", pidText(pid), "status"))
+	require.NoError(t, err)
+	_, rest, _ := strings.Cut(string(b), "TracerPid:")
+	return strings.Fields(rest)[0]
+}
+
+// TestScreenEndsWithItsTerminal ends the screen in each of its states, by SIGTERM, by SIGHUP,
+// and by closing its terminal.
+func TestScreenEndsWithItsTerminal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives a real terminal")
+	}
+	target := exec.Command("sleep", "600")
+	require.NoError(t, target.Start())
+	t.Cleanup(func() { _ = target.Process.Kill(); _ = target.Wait() })
+	table := func(p *onPTY) { p.wait("PID") }
+	then := func(keys, text string) func(*onPTY) {
+		return func(p *onPTY) {
+			table(p)
+			p.wait("1/1") // its row is there
+			p.keys(keys)
+			p.wait(text)
+		}
+	}
+	states := map[string]func(*onPTY){
+		"start":  func(p *onPTY) { p.until("a terminal in use", func() bool { return p.changed() }) },
+		"table":  table,
+		"filter": then(`\`, "Filter"),
+		"dialog": then("a", "Affinity"),
+		"menu":   then(">", "Sort"),
+		"help":   then("?", "Help"),
+		"bench": func(p *onPTY) {
+			then("b", "Bench")(p)
+			p.keys("n")
+			p.wait("Start a study")
+			p.keys("\r")
+			p.wait("warm-up")
+		},
+		"command": func(p *onPTY) {
+			if _, err := exec.LookPath("strace"); err != nil {
+				p.t.Skip(err)
+			}
+			then("s", "strace of")(p)
+			p.until("a tracer", func() bool { return tracerOf(p.t, target.Process.Pid) != "0" })
+		},
+		"stopped": func(p *onPTY) {
+			table(p)
+			p.keys("\x1a")
+			p.until("stopped", func() bool { return stateOf(p.t, p.cmd.Process.Pid) == "T" })
+		},
+	}
+	for name, reach := range states {
+		for _, how := range []string{"SIGTERM", "SIGHUP", "closed"} {
+			t.Run(name+" "+how, func(t *testing.T) {
+				p := startOnPTY(t, "--filter", "pid="+pidText(target.Process.Pid))
+				reach(p)
+				want := 128 + int(syscall.SIGHUP)
+				switch how {
+				case "SIGTERM":
+					want = 128 + int(syscall.SIGTERM)
+					require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+				case "SIGHUP":
+					require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
+				default:
+					require.NoError(t, p.master.Close())
+				}
+				if name == "stopped" {
+					require.NoError(t, p.cmd.Process.Signal(syscall.SIGCONT))
+				}
+				assert.Equal(t, want, p.exitCode())
+				if how != "closed" {
+					assert.False(t, p.changed(), "the terminal has its modes back")
+				}
+				if name == "command" {
+					assert.Eventually(t, func() bool { return tracerOf(t, target.Process.Pid) == "0" }, patience, 20*time.Millisecond)
+				}
+			})
+		}
+	}
+}
+
+// changed reports whether the terminal has other modes than at first.
+func (p *onPTY) changed() bool {
+	now, err := term.GetState(p.slave.Fd())
+	return err != nil || *now != *p.before
+}
+
+// TestSignalBeforeTheFirstFrame sends a signal when piton has changed the modes of a terminal
+// that takes no byte yet.
+func TestSignalBeforeTheFirstFrame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives a real terminal")
+	}
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGINT, syscall.SIGABRT} {
+		p := openPTY(t)
+		fd := int(p.slave.Fd())
+		require.NoError(t, syscall.SetNonblock(fd, true))
+		for err := error(nil); err == nil; {
+			_, err = syscall.Write(fd, []byte("full "))
+		}
+		require.NoError(t, syscall.SetNonblock(fd, false))
+		p.start()
+		p.until("a terminal in use", p.changed)
+		require.NoError(t, p.cmd.Process.Signal(sig))
+		go p.read()
+		assert.Equal(t, 128+int(sig), p.exitCode(), sig)
+		assert.False(t, p.changed(), "the terminal has its modes back after %s", sig)
+		assert.NotContains(t, p.out.String(), "goroutine", sig)
+	}
+}
