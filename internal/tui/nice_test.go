@@ -1,7 +1,10 @@
 package tui
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -34,6 +37,32 @@ func TestNiceStepThatChangesNothingHoldsUpNothing(t *testing.T) {
 			assert.Equal(t, kernel.TID(3642), r.tuning.targets[0].TID)
 			r.tickRun()
 			assert.Equal(t, 2, r.tuning.plans, "nothing is made up for on another row")
+		})
+	}
+}
+
+func TestChangeOfManyProcessesAsksFirst(t *testing.T) {
+	for many, asked := range map[int]bool{5: false, 6: true} {
+		onSmall(t, func(r *rig) {
+			for range many {
+				r.press("space")
+			}
+			r.press("p")
+			assert.Equal(t, asked, strings.Contains(r.text(), fmt.Sprintf("Pin %d tagged rows?", many)), many)
+			if !asked {
+				assert.Len(t, r.tuning.carried, 1)
+				return
+			}
+			assert.Empty(t, r.tuning.carried)
+			r.press("y") // typed on: it opened by itself
+			assert.Empty(t, r.tuning.carried)
+			r.wait(time.Second)
+			r.press("n", "f8")
+			assert.Contains(t, r.text(), fmt.Sprintf("Nice %d tagged rows?", many))
+			assert.Empty(t, r.tuning.carried)
+			r.wait(time.Second)
+			r.press("y")
+			assert.Len(t, r.tuning.carried, 1)
 		})
 	}
 }

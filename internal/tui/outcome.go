@@ -58,11 +58,11 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 			p.plan.Warnings = append(p.plan.Warnings, change.Note(c.Warning))
 		}
 	}
-	if !p.whole && !p.plan.AsksFirst() && !p.plan.OneWay() {
+	if !p.whole && !p.plan.AsksFirst() && !p.plan.OneWay() && !p.wide() {
 		return m.carryOut(p)
 	}
 	title := "Apply?"
-	if p.whole {
+	if p.whole || p.wide() {
 		title = strings.ToUpper(p.what[:1]) + p.what[1:] + " " + p.subject + "?"
 	}
 	d := dialog.NewConfirmPlan(title, p.plan).Add(p.more)
@@ -76,6 +76,19 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 		p.yes = true
 		return m.carryOut(p)
 	})
+}
+
+// mostUnasked is of how many processes attributes are set without a question: a key that
+// nobody meant, on rows that were tagged long ago, is more to look through than z.
+const mostUnasked = 5
+
+// wide reports whether a plan sets attributes of more processes than that.
+func (p *planned) wide() bool {
+	switch p.wish.(type) {
+	case tuneWish, stepWish:
+		return p.plan.Processes() > mostUnasked
+	}
+	return false
 }
 
 // nothingToDo says why a plan changes nothing.
