@@ -43,7 +43,7 @@ var layers = [][]string{
 	{"place", "sample"},
 	{"procfs", "topology", "bpf", "irq", "userfile", "taskfacts", "child"},
 	{"feature", "kernel", "kthread"},
-	{"cpuset", "chart", "pattern", "group", "shell", "change/defect"},
+	{"cpuset", "chart", "pattern", "group", "shell", "users", "change/defect"},
 }
 
 // allowed are imports inside one layer.

@@ -94,5 +94,6 @@
 //	change/defect  mistakes of the past, put back behind a build tag
 //	group          what is alike, together (pure)
 //	shell          words quoted for a shell (pure)
+//	users          names of users and their numbers, of directory services too
 //	pattern        regular expressions compiled when first asked for (pure)
 package internal

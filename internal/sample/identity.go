@@ -5,13 +5,15 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/internal/users"
 )
 
 // identities reads what seldom changes in a task's life.
 type identities struct {
 	fs    procfs.FS
 	r     *procfs.Reader
-	users users
+	users *users.Names
+	both  bool    // the real user is read, too
 	last  program // the process read last: threads of one process mostly follow each other
 }
 
@@ -38,11 +40,17 @@ func (ids *identities) complete(id *Identity, t *Task, seq uint64, full bool) {
 }
 
 func (ids *identities) user(id *Identity, t *Task) {
-	if t.Have&haveOwner == 0 {
+	switch {
+	case ids.both:
+		st, _ := ids.fs.ThreadStatus(t.TGID, t.thread()) // an odd line of it is another's
+		if id.UID, id.TwoUsers = st.EUID, !st.HaveUID || st.UID != st.EUID; !st.HaveUID {
+			id.UID = noUser
+		}
+	case t.Have&haveOwner == 0:
 		id.UID = ids.owner(t)
 	}
 	if id.User = ""; id.UID != noUser {
-		id.User = ids.users.name(id.UID)
+		id.User = ids.users.Name(id.UID)
 	}
 }
 
@@ -115,7 +123,7 @@ func NewProcesses(root string) (*Processes, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Processes{r: r, ids: identities{fs: fs, r: r, users: users{root: fs.Root()}}}, nil
+	return &Processes{r: r, ids: identities{fs: fs, r: r, users: users.New(fs.Root()), both: true}}, nil
 }
 
 // Read returns the row of a process with its stat file's figures and its Identity, of which

@@ -26,6 +26,8 @@ type Needs struct {
 	// Memory, IO, OOM and Wait ask for those figures of Extra of Watch.
 	Memory, IO, OOM, Wait bool
 	Identity              bool // the full Identity of every task (search and filter need it), not only of Watch
+	// BothUsers asks whether the real and the effective user differ, which costs a file a task.
+	BothUsers bool
 	// Watch are the tasks for which the figures above are read: shown rows,
 	// tagged ones. All watches every task, but for Delay and Identity, which have
 	// to be asked for.
@@ -54,7 +56,7 @@ func (n Needs) Equal(o Needs) bool {
 	return n.flags() == o.flags() && n.Trace == o.Trace && n.Wakes == o.Wakes && n.Flows == o.Flows && slices.Equal(n.Watch, o.Watch)
 }
 
-func (n Needs) flags() [17]bool {
+func (n Needs) flags() [18]bool {
 	return [...]bool{n.Threads, n.Affinity, n.Switches, n.Delay, n.Migrations, n.IOPrio, n.ThreadDelay, n.ThreadAttr,
-		n.Memory, n.IO, n.OOM, n.Wait, n.Identity, n.All, n.Ledger, n.PingPongs, n.PSI}
+		n.Memory, n.IO, n.OOM, n.Wait, n.Identity, n.All, n.Ledger, n.PingPongs, n.PSI, n.BothUsers}
 }

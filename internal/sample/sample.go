@@ -245,8 +245,11 @@ type Identity struct {
 	Exe     string // "" when not permitted
 	Cgroup  string // path in the unified hierarchy, else of the cpuset or cpu controller
 	User    string // name, or the number when it has none; "" unknown
-	UID     uint32 // 1<<32 - 1 unknown
+	UID     uint32 // the effective one, 1<<32 - 1 unknown
 	Full    bool   // false while only Comm and UID were read
+	// TwoUsers says that the real user is another than UID, as of a set-user-ID program,
+	// which anybody may have started; it is known where Needs.BothUsers asked for it.
+	TwoUsers bool
 
 	seen    time.Duration // when it was looked at last
 	ran     uint64        // Task.RunNs then

@@ -10,6 +10,7 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/internal/users"
 )
 
 // Options is what a Sampler starts with.
@@ -83,7 +84,7 @@ func New(o Options) (*Sampler, error) {
 	s.hidden = fs.Hides()
 	_, err = fs.File("self", "sched")
 	s.details = details{fs: fs, r: r, hasSched: err == nil || !fs.Live(), crews: crews{most: threadBudget},
-		ids: identities{fs: fs, r: r, users: users{root: fs.Root()}}}
+		ids: identities{fs: fs, r: r, users: users.New(fs.Root())}}
 	if fs.OwnNumbers() {
 		s.details.kernel = kernel.System()
 	}
