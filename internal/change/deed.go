@@ -160,13 +160,20 @@ func (d *Deed) UndoLine(undo *Entry) string {
 		_, why, _ = strings.Cut(why, ": ") // "revert entry 12: it was not confirmed"
 		text += "; " + why
 		if failed := revertFailed(undo); failed != "" {
-			text += "; " + failed
+			text += "; " + failed + ": " + Who(only(undo.Changes, func(c Change) bool { return c.Status == attr.Failed && !c.Gone() }))
+		}
+		if cut := only(undo.Changes, func(c Change) bool { return c.Status == attr.Done && c.Reason != "" && c.Reason != bornWith }); len(cut) > 0 {
+			text += "; not as before: " + Who(cut) + ": " + cut[0].Reason
 		}
 	}
 	if undo.Reason != "" {
 		text += "; " + undo.Reason
 	}
 	return text
+}
+
+func only(changes []Change, is func(Change) bool) []Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !is(c) })
 }
 
 // short says how the entry stands that the guard is to revert.

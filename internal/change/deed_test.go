@@ -97,11 +97,15 @@ func TestRevertThatFailed(t *testing.T) {
 	d := Deeds([]Entry{made, revert}, nil)[0]
 	d.Found = &Found{Standing: InForce}
 	assert.Equal(t, "in force, revert failed: needs CAP_SYS_NICE", d.State())
-	assert.Equal(t, "undo 2, by guard 21:00:02: 1 restored, 1 left; it was not confirmed within 5s; revert failed: needs CAP_SYS_NICE", d.UndoLine(&d.Undos[0]))
+	assert.Equal(t, "undo 2, by guard 21:00:02: 1 restored, 1 left; it was not confirmed within 5s; revert failed: needs CAP_SYS_NICE: thread b (101)", d.UndoLine(&d.Undos[0]))
 	c.Err = errors.New("EBUSY")
 	assert.Equal(t, "revert failed: "+c.Reason, d.RevertFailed())
 	d.Found = &Found{Standing: Undone}
 	assert.Equal(t, "undone", d.State(), "by somebody else since")
+
+	c.Status, c.Err, c.Reason = attr.Done, nil, "CPU 0 in force: CPU 1 is not online here (online: 0)"
+	assert.Contains(t, d.UndoLine(&d.Undos[0]), "; not as before: thread b (101): CPU 0 in force: CPU 1 is not online here (online: 0)")
+	c.Status, c.Err, c.Reason = attr.Failed, errors.New("EBUSY"), "because"
 
 	byHand := revert
 	byHand.ID, byHand.Command = 3, "piton undo 1"

@@ -169,6 +169,29 @@ func TestVMGuardHotplug(t *testing.T) {
 	require.Eventually(t, undone, patience(), time.Second, "the journal has both")
 }
 
+// TestVMIsolateGuardHotplug takes the CPU offline that is isolated under a guard: what that cannot
+// restore then is named by the journal.
+func TestVMIsolateGuardHotplug(t *testing.T) {
+	last, power := lastCPU(t)
+	h, asleep := newHome(t), sleeper(t)
+	h.pinned(asleep, last)
+	before := everyMask(t)
+	require.Zero(t, h.run("isolate", fmt.Sprint(last), "--yes", "--revert-after", "4s").code)
+	power("0")
+	eventually(t, "the guard has done what it can", func() bool { return len(ofType(jsonLines(t, h.run("keep", "-o", "json").out), "guard")) == 0 })
+	power("1")
+	named := h.run("journal", "2").out
+	assert.Regexp(t, fmt.Sprintf(`revert failed: CPU %d is not online here \(online: [0-9-]+\): .*sleep \(%d\)`, last, asleep), named)
+	for _, what := range unlike(before, everyMask(t)) {
+		if !strings.HasPrefix(what, "/proc/irq/") { // a driver lays out its queues anew when CPUs come and go
+			assert.Contains(t, what, fmt.Sprintf("%d@", asleep))
+		}
+	}
+	r := h.run("undo", "2")
+	assert.Contains(t, []int{0, exit.Some}, r.code, r.err) // as drivers lay out their queues anew
+	assert.Equal(t, fmt.Sprint(last), affinityOf(t, asleep))
+}
+
 // TestVMRuleHotplug is that a standing rule gives processes their CPU again when it is back: one
 // that ran, one that slept, and one that began meanwhile.
 func TestVMRuleHotplug(t *testing.T) {
