@@ -132,7 +132,7 @@ func TestNothingIsChangedForUnknownWords(t *testing.T) {
 		"pin 2147483647 PID":                           "there is no process or thread 2147483647",
 		"nice PID nosuchtask 2147483647 5":             `no process matches "nosuchtask"; there is no process or thread 2147483647`,
 		"policy PID nosuchtask batch":                  `no process matches "nosuchtask"`,
-		"ionice PID user:nosuchuser idle":              `no process matches "user:nosuchuser"`,
+		"ionice PID user:nosuchuser idle":              `there is no user "nosuchuser"`,
 		"slice PID nosuchtask 1ms":                     `no process matches "nosuchtask"`,
 		"--headless --pid PID,2147483647 --nice 5":     "there is no process or thread 2147483647",
 		"cookie create PID nosuchtask":                 `no process matches "nosuchtask"`,

@@ -77,6 +77,15 @@ func TestRootUsesNoConfigurationOfOthers(t *testing.T) {
 	assert.NotContains(t, r.out, "made-up-web")
 }
 
+// TestUnknownUserOfARule is a warning: the user may be made later.
+func TestUnknownUserOfARule(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "r.toml")
+	require.NoError(t, os.WriteFile(file, []byte("version = 1\n[[rule]]\nname = 'r'\nuser = 'no-such-user'\nnice = 1\n"), 0o600))
+	r := newHome(t).run("rules", "check", file)
+	assert.Zero(t, r.code, r.err)
+	assert.Contains(t, r.err, `rule "r" (line 2): there is no user "no-such-user"`)
+}
+
 // readers are the places of internal/cli that read files; what steers a change is read by
 // app.Steering alone. Whoever adds a line says why that file steers nothing.
 var readers = map[string]string{

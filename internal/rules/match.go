@@ -59,6 +59,9 @@ func (r *Rule) mismatchWords(t *sample.Task, key string) string {
 	case keyComm:
 		return fmt.Sprintf("its comm is %q, not %q", t.ID.Comm, r.Comm)
 	case keyUser:
+		if t.ID.TwoUsers {
+			return fmt.Sprintf("its effective user is %q and its real one another, as of a set-user-ID program, so it is not %q", t.ID.User, r.User)
+		}
 		return fmt.Sprintf("its user is %q, not %q", t.ID.User, r.User)
 	case keyUnit:
 		return fmt.Sprintf("its cgroup %q is in no unit %q", t.ID.Cgroup, r.Unit)

@@ -115,6 +115,29 @@ func TestRaisingRulesAreAnchored(t *testing.T) {
 	}
 }
 
+// TestUserIsBoth is that a program which lends root to its starter is not root's.
+func TestUserIsBoth(t *testing.T) {
+	for _, user := range []string{"root", "0"} {
+		r := parsed(t, rule("a: user = '"+user+"'")).Rules[0]
+		task := started(5, "su")
+		assert.Empty(t, r.mismatch(task))
+		task.ID.TwoUsers = true
+		assert.Equal(t, keyUser, r.mismatch(task))
+		assert.Contains(t, r.mismatchWords(task, keyUser), `its effective user is "root" and its real one another`)
+	}
+}
+
+func TestLookUp(t *testing.T) {
+	s := parsed(t, rule("a: user = 'dora'", "b: user = 'nobody-here'", "c: user = '7'", "d: user = 'slow'", "e: comm = 'x'"))
+	unknown := s.LookUp(func(name string) (uint32, bool, bool) { return 61200, name == "dora", name != "slow" })
+	assert.Equal(t, s.Rules[1:2], unknown)
+	task := started(5, "x")
+	task.ID.User, task.ID.UID = "61200", 61200
+	assert.Empty(t, s.Rules[0].mismatch(task), "by its number")
+	task.ID.User, task.ID.UID = "slow", 9
+	assert.Empty(t, s.Rules[3].mismatch(task), "by its name")
+}
+
 func TestLongCommandLine(t *testing.T) {
 	task := nginx()
 	task.ID.Cmdline = strings.Repeat("x", 20<<10) + "needle"

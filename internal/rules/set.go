@@ -96,3 +96,20 @@ func (s *Set) Match(t *sample.Task) (*Rule, error) {
 	}
 	return nil, &Conflict{best, rival}
 }
+
+// LookUp gives the rules that name a user the user's number. It returns those whose user
+// nobody knows; where there is no answer, the name has to do.
+func (s *Set) LookUp(id func(name string) (uid uint32, ok, known bool)) (unknown []*Rule) {
+	for _, r := range s.Rules {
+		if !r.matcher.user.ByName() {
+			continue
+		}
+		uid, ok, known := id(r.User)
+		if ok {
+			r.matcher.user = r.matcher.user.WithUser(uid)
+		} else if known {
+			unknown = append(unknown, r)
+		}
+	}
+	return unknown
+}

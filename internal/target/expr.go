@@ -40,6 +40,7 @@ type Expr struct {
 	thread func(comm string) bool // nil when the form says nothing of threads
 	needs  bool                   // it needs the full Identity
 	owner  bool                   // it is by owner, so kernel threads do not count
+	user   string                 // whose tasks it means
 	single bool                   // it means threads one by one, first threads too
 	// pattern tells that tasks are meant by what they have in common, not by name.
 	pattern bool
@@ -207,9 +208,25 @@ func parseUser(text, name string) (Expr, error) {
 	if name == "" {
 		return Expr{}, SyntaxError{text, "after user: comes a name or a number"}
 	}
-	return Expr{text: text, pattern: true, needs: true, owner: true, match: func(t *sample.Task) bool {
-		return t.ID.User == name || isNumber(name) && strconv.FormatUint(uint64(t.ID.UID), 10) == name
-	}}, nil
+	e := Expr{text: text, pattern: true, needs: true, owner: true, user: name}
+	if n, err := strconv.ParseUint(name, 10, 32); err == nil && isNumber(name) {
+		return e.WithUser(uint32(n)), nil
+	}
+	e.match = func(t *sample.Task) bool { return t.ID.User == name && !t.ID.TwoUsers }
+	return e, nil
+}
+
+// User returns the user that a target is by, "" for none; tasks must then be sampled with
+// both users, as a program that lends its user is nobody's.
+func (e Expr) User() string { return e.user }
+
+// ByName reports whether the user has to be looked up.
+func (e Expr) ByName() bool { return e.user != "" && !isNumber(e.user) }
+
+// WithUser is the target with its user's number.
+func (e Expr) WithUser(uid uint32) Expr {
+	e.match = func(t *sample.Task) bool { return t.ID.UID == uid && !t.ID.TwoUsers }
+	return e
 }
 
 func parseCgroup(text, group string) (Expr, error) {

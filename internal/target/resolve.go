@@ -28,16 +28,19 @@ func (e NoMatchError) Error() string {
 // Resolve returns the tasks that the expressions mean, in the order of tasks
 // and each once. Expressions mean processes; a thread's row is meant by its
 // number, or by a name, glob or regex that fits its own name and not its
-// process's; thread:/regex/ means every thread whose own name fits. Only by its number does anything mean the process self, piton, and
-// only by number, name, glob or regex kernel threads.
+// process's; thread:/regex/ means every thread whose own name fits. Only by its number does
+// anything mean the process self, piton, only by number or name the processes that it
+// descends from, whose command lines have piton's words, and only by number, name, glob or
+// regex kernel threads.
 //
 // Each expression that means nothing adds a NoMatchError to the error, and the
 // others' tasks are returned all the same.
 func Resolve(exprs []Expr, tasks []*sample.Task, self kernel.TID) ([]*sample.Task, error) {
 	chosen := make([]bool, len(tasks))
+	own := ancestors(tasks, self)
 	var errs []error
 	for _, e := range exprs {
-		if !e.choose(tasks, self, chosen) {
+		if !e.choose(tasks, self, own, chosen) {
 			errs = append(errs, NoMatchError{e.text, e.tid > 0, e.single})
 		}
 	}
@@ -51,14 +54,14 @@ func Resolve(exprs []Expr, tasks []*sample.Task, self kernel.TID) ([]*sample.Tas
 }
 
 // choose marks the tasks that e means, and reports whether there are any.
-func (e Expr) choose(tasks []*sample.Task, self kernel.TID, chosen []bool) bool {
+func (e Expr) choose(tasks []*sample.Task, self kernel.TID, own map[kernel.TID]bool, chosen []bool) bool {
 	if e.match == nil {
 		return false
 	}
 	found := false
 	processes := map[kernel.TID]bool{}
 	for i := range tasks {
-		if t := tasks[i]; (t.IsProcess() || e.tid > 0 || e.single) && e.may(t, self) && e.match(t) {
+		if t := tasks[i]; (t.IsProcess() || e.tid > 0 || e.single) && e.may(t, self, own) && e.match(t) {
 			chosen[i], found = true, true
 			processes[t.TGID] = true
 		}
@@ -68,7 +71,7 @@ func (e Expr) choose(tasks []*sample.Task, self kernel.TID, chosen []bool) bool 
 	}
 	for i := range tasks {
 		t := tasks[i]
-		if !t.IsProcess() && !processes[t.TGID] && e.may(t, self) && e.thread(t.ID.Comm) {
+		if !t.IsProcess() && !processes[t.TGID] && e.may(t, self, own) && e.thread(t.ID.Comm) {
 			chosen[i], found = true, true
 		}
 	}
@@ -76,11 +79,11 @@ func (e Expr) choose(tasks []*sample.Task, self kernel.TID, chosen []bool) bool 
 }
 
 // may reports whether the task is one that the form of e can mean at all.
-func (e Expr) may(t *sample.Task, self kernel.TID) bool {
+func (e Expr) may(t *sample.Task, self kernel.TID, own map[kernel.TID]bool) bool {
 	switch {
 	case e.tid > 0:
 		return true
-	case t.ID == nil || t.TGID == self:
+	case t.ID == nil || t.TGID == self || e.pattern && own[t.TGID]:
 		return false
 	}
 	return !e.owner || t.Flags&sample.FlagKernelThread == 0

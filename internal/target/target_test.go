@@ -100,6 +100,42 @@ func TestResolve(t *testing.T) {
 	}
 }
 
+// TestAncestors is that a pattern does not mean the sudo, or the shell, that started piton with
+// that pattern, whichever process it is; by number or name it is meant.
+func TestAncestors(t *testing.T) {
+	process := func(pid, parent kernel.TID, comm, cmdline string) *sample.Task {
+		return &sample.Task{TID: pid, TGID: pid, PPID: parent, ID: &sample.Identity{Comm: comm, Cmdline: cmdline, User: "root", Cgroup: "/x"}}
+	}
+	list := []*sample.Task{process(1, 0, "sh", "sh -c piton nice cmd:/server/ 5"), process(40, 1, "server", "server"),
+		process(50, 1, "sudo", "sudo piton nice cmd:/server/ 5"), {TID: 51, TGID: 50, ID: &sample.Identity{Comm: "server"}},
+		process(self, 50, "piton", "piton nice cmd:/server/ 5")}
+	for word, want := range map[string][]kernel.TID{
+		"cmd:/server/": {40}, "/s/": {40}, "s*": {40}, "user:root": {40}, "user:0": {40}, "cgroup:/x": {40}, "thread:/server/": {40},
+		"sudo": {50}, "sh": {1}, "1": {1}, "50": {50}, "sud*": nil, "cmd:/^sudo/": nil,
+	} {
+		e, err := Parse(word)
+		require.NoError(t, err)
+		got, _ := Resolve([]Expr{e}, list, self)
+		var tids []kernel.TID
+		for _, task := range got {
+			tids = append(tids, task.TID)
+		}
+		assert.Equal(t, want, tids, word)
+	}
+}
+
+// TestUserIsBoth is that a program which lends its user is nobody's.
+func TestUserIsBoth(t *testing.T) {
+	lent := &sample.Task{TID: 5, TGID: 5, ID: &sample.Identity{Comm: "su", User: "root", TwoUsers: true}}
+	for _, word := range []string{"user:root", "user:0"} {
+		e, err := Parse(word)
+		require.NoError(t, err)
+		assert.Equal(t, word == "user:root", e.ByName())
+		_, err = Resolve([]Expr{e, e.WithUser(0)}, []*sample.Task{lent}, self)
+		assert.Error(t, err, word)
+	}
+}
+
 func TestResolveSeveral(t *testing.T) {
 	var exprs []Expr
 	for _, word := range []string{"cmd:/worker/", "nosuch", "nginx", "77"} {

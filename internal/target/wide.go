@@ -21,9 +21,10 @@ func (b Breadth) String() string {
 	return fmt.Sprintf("%d of the %d processes", b.Meant, b.Processes)
 }
 
-// whole reports whether these are all, or at least half under more than one name.
+// whole reports whether these are all, or at least half under more than one name. The only
+// process, as of a container, is no more than what was asked for.
 func (b Breadth) whole(names int) bool {
-	return b.Meant > 0 && (b.Meant == b.Processes || 2*b.Meant >= b.Processes && names > 1)
+	return b.Meant > 1 && (b.Meant == b.Processes || 2*b.Meant >= b.Processes && names > 1)
 }
 
 // Wide reports whether the patterns among the expressions (globs, regular
@@ -32,12 +33,12 @@ func (b Breadth) whole(names int) bool {
 // least half under more than one name.
 func Wide(exprs []Expr, tasks []*sample.Task, self kernel.TID) (b Breadth, wide bool) {
 	chosen := make([]bool, len(tasks))
+	own := ancestors(tasks, self)
 	for _, e := range exprs {
 		if e.pattern {
-			e.choose(tasks, self, chosen)
+			e.choose(tasks, self, own, chosen)
 		}
 	}
-	own := ancestors(tasks, self)
 	meant, names := map[kernel.TID]bool{}, map[string]bool{}
 	for i, t := range tasks {
 		if chosen[i] && !own[t.TGID] {

@@ -201,7 +201,7 @@ func changeable(f *os.File, info fs.FileInfo, top int) error {
 func ownPipe(name string) *os.File {
 	dir, number := path.Split(name)
 	fd, err := strconv.ParseUint(number, 10, 16)
-	if err != nil || dir != "/dev/fd/" && dir != "/proc/self/fd/" {
+	if err != nil || fd <= 2 || dir != "/dev/fd/" && dir != "/proc/self/fd/" {
 		return nil
 	}
 	again, err := syscall.Dup(int(fd)) // so that the shell's own stays open

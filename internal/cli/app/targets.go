@@ -11,6 +11,7 @@ import (
 	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/target"
+	"piton/internal/users"
 )
 
 // Chosen is what words mean.
@@ -76,6 +77,9 @@ func (a *App) Targets(words []string, scope change.Scope) (c Chosen, unmatched, 
 			c.Targets = append(c.Targets, change.Target{TID: pid, Scope: scope})
 			continue
 		}
+		if e, err = a.knownUser(e); err != nil {
+			return c, nil, err
+		}
 		if e.MeansThreads() {
 			if scope == change.ScopeTree {
 				return c, nil, exit.Usagef("%s means single threads, and --tree whole processes", word)
@@ -85,6 +89,7 @@ func (a *App) Targets(words []string, scope change.Scope) (c Chosen, unmatched, 
 		}
 		others = append(others, e)
 		needs.Identity = needs.Identity || e.NeedsIdentity()
+		needs.BothUsers = needs.BothUsers || e.User() != ""
 	}
 	if len(others)+len(threads) == 0 {
 		return c, nil, nil
@@ -109,6 +114,22 @@ func (a *App) Targets(words []string, scope change.Scope) (c Chosen, unmatched, 
 		return c, nil, unmatched
 	}
 	return c, unmatched, nil
+}
+
+// knownUser is a target with the number of the user that it names. One that nobody knows is an
+// error; where a directory service gives no answer, the name has to do.
+func (a *App) knownUser(e target.Expr) (target.Expr, error) {
+	if !e.ByName() {
+		return e, nil
+	}
+	uid, ok, known := users.New(a.HostRoot).ID(e.User())
+	switch {
+	case ok:
+		return e.WithUser(uid), nil
+	case known:
+		return e, fmt.Errorf("there is no user %q", e.User())
+	}
+	return e, nil
 }
 
 // sampleOnce reads one sample.

@@ -18,6 +18,7 @@ import (
 	"piton/internal/rules"
 	"piton/internal/sample"
 	"piton/internal/taskfile"
+	"piton/internal/users"
 )
 
 // Commands are the commands of this package.
@@ -78,6 +79,12 @@ func readRules(a *app.App, path string, acts bool) (*rules.Set, error) {
 	if err != nil {
 		return nil, exit.Usagef("%s: %w", path, err)
 	}
+	unknown := set.LookUp(users.New(a.HostRoot).ID)
+	for _, r := range unknown {
+		if !acts {
+			a.Warn("%s (line %d): there is no user %q", r.Title(), r.Line, r.User)
+		}
+	}
 	return set, nil
 }
 
@@ -102,7 +109,7 @@ func rulesFor(a *app.App, path string) (*rules.Set, error) {
 
 // tasks reads all processes.
 func tasks(a *app.App) ([]*sample.Task, error) {
-	s, err := sample.New(sample.Options{Root: a.HostRoot, Needs: sample.Needs{Identity: true}, EBPF: a.EBPF(sample.EBPFMany)})
+	s, err := sample.New(sample.Options{Root: a.HostRoot, Needs: sample.Needs{Identity: true, BothUsers: true}, EBPF: a.EBPF(sample.EBPFMany)})
 	if err != nil {
 		return nil, fmt.Errorf("look at the processes: %w", err)
 	}
