@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -319,5 +320,25 @@ func TestDetailIsReadOnlyWhileItIsShown(t *testing.T) {
 		assert.NotNil(t, r.m.noteDetail())
 		r.press("2")
 		assert.Nil(t, r.m.noteDetail(), "another view hides it")
+	})
+}
+
+// What the first sample could not read is said once, and stays in the help.
+func TestFaultsOfTheFirstSample(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		odd := func() *sample.Sample {
+			s := r.machine.Tick()
+			s.Collectors = []sample.Collector{{Name: "cpus", Err: errors.New("/proc/stat is made up")}}
+			return s
+		}
+		r.deliver(odd())
+		assert.NotContains(t, r.text(), "made up")
+		r.m.newest = nil
+		r.deliver(odd())
+		assert.Contains(t, r.text(), "/proc/stat is made up")
+		r.m.clearNotice()
+		r.deliver(odd())
+		assert.NotContains(t, r.text(), "made up")
+		assert.Contains(t, r.m.better(), "/proc/stat is made up")
 	})
 }
