@@ -54,6 +54,19 @@ func TestCPUShares(t *testing.T) {
 	known(t, 10, m.CPUs[0].InPerS, "in")
 }
 
+func TestATaskWithACutStatFile(t *testing.T) {
+	row := func(ns uint64) *sample.Sample {
+		return withCPUs(at(float64(ns)/1e9, &sample.Task{TID: 5, TGID: 5, Odd: true, LastCPU: -1, RSSPages: -1, Have: sample.HaveTime, RunNs: 2 * ns,
+			ID: &sample.Identity{Comm: "x"}}), sample.CPU{ID: 0}, sample.CPU{ID: 1}, sample.CPU{ID: 2})
+	}
+	m := Next(Next(nil, row(1e9), nil), row(2e9), nil)
+	known(t, 200, m.Tasks[0].CPUPercent, "of its threads, however many")
+	known(t, math.NaN(), m.Tasks[0].MEMPercent, "memory")
+	timeless := row(3e9)
+	timeless.Tasks[0].Have = 0
+	known(t, math.NaN(), Next(m, timeless, nil).Tasks[0].CPUPercent, "ticks")
+}
+
 // TestPartsAddUp divides what is busy, and no more than all of the interval.
 func TestPartsAddUp(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))

@@ -127,6 +127,9 @@ func (m *Model) cpuPercent(before, t *sample.Task) float32 {
 	// More than all of the interval, on all CPUs, is the time between this task's
 	// reading and the sample's.
 	most := 100 * float32(max(t.Threads, 1))
+	if t.Odd {
+		most = math.MaxFloat32 // its number of threads is unknown
+	}
 	if n := len(m.Sample.CPUs); n > 0 {
 		most = min(most, 100*float32(n))
 	}
