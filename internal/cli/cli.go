@@ -56,7 +56,7 @@ func execute(a *app.App) (err error) {
 		root.SetArgs(argsFor(root, a.Args))
 	}
 	root.SetIn(a.In)
-	root.SetOut(a.Out)
+	root.SetOut(a)
 	root.SetErr(a.Err)
 	err = root.ExecuteContext(context.Background())
 	switch {

@@ -41,7 +41,7 @@ func addCommands(a *app.App, root *cobra.Command) {
 	for _, newCommand := range commands {
 		root.AddCommand(newCommand(a))
 	}
-	addCompletion(root, a.Out)
+	addCompletion(root, a)
 	if completing(a) {
 		addValues(root)
 	}

@@ -321,7 +321,8 @@ func TestFullOutput(t *testing.T) {
 	}
 	defer full.Close()
 	var errs bytes.Buffer
-	for _, args := range []string{"topo", "topo -o json", "topo -o csv", "--headless -n 1", "--headless -n 1 -o json -d 100ms", "irq list --now -o csv"} {
+	for _, args := range []string{"topo", "topo -o json", "topo -o csv", "--headless -n 1", "--headless -n 1 -o json -d 100ms", "irq list --now -o csv",
+		"help", "help pin", "--help", "pin --help", "completion bash"} {
 		code := Main(app.IO{Args: strings.Fields(args), Out: full, Err: &errs})
 		assert.Equal(t, exit.Failed, code, args)
 		assert.Contains(t, errs.String(), "no space left", args)

@@ -9,19 +9,30 @@ import (
 
 // AppendClean adds text from outside (a comm, a command line, a file name) in a
 // form that is harmless on a terminal: valid UTF-8 whose characters each take
-// one or two cells of their own. Control bytes, invalid UTF-8 and everything
-// that joins, turns around or hides its neighbours becomes "?"; with ascii so
+// one or two cells of their own, a letter with up to three combining marks those of
+// the letter. Control bytes, invalid UTF-8 and everything
+// else that joins, turns around or hides its neighbours becomes "?"; with ascii so
 // does everything that is not ASCII.
 func AppendClean(dst []byte, s string, ascii bool) []byte {
 	start := 0 // of the run of plain bytes not yet copied
+	var base rune
+	marks := 0 // on it
 	for i := 0; i < len(s); {
 		if c := s[i]; c >= ' ' && c < 0x7f {
 			i++
 			continue
 		}
-		dst = append(dst, s[start:i]...)
+		if dst = append(dst, s[start:i]...); start < i {
+			base, marks = rune(s[i-1]), 0
+		}
 		r, size := utf8.DecodeRuneInString(s[i:])
 		switch {
+		case !ascii && marks < mostMarks && combines(base, r):
+			marks++
+			dst = append(dst, s[i:i+size]...)
+			i += size
+			start = i
+			continue
 		case r == '\t' || r == '\n':
 			dst = append(dst, ' ')
 		case ascii || !standsAlone(r, size):
@@ -29,6 +40,7 @@ func AppendClean(dst []byte, s string, ascii bool) []byte {
 		default:
 			dst = append(dst, s[i:i+size]...)
 		}
+		base, marks = r, 0
 		i += size
 		start = i
 	}
@@ -37,6 +49,20 @@ func AppendClean(dst []byte, s string, ascii bool) []byte {
 
 // Clean is AppendClean for a string.
 func Clean(s string) string { return string(AppendClean(nil, s, false)) }
+
+// mostMarks is how many combining marks a letter keeps; more are drawn over other lines.
+const mostMarks = 3
+
+// combines reports whether a mark is drawn within the cells of the letter before it and
+// leaves the letter after it alone, as the mark that joins two consonants of Devanagari does not.
+func combines(base, mark rune) bool {
+	if !unicode.Is(unicode.Mn, mark) || unicode.Is(unicode.Variation_Selector, mark) || mark == 0x34f || !unicode.In(base, unicode.L, unicode.N) {
+		return false
+	}
+	w := displaywidth.Rune(base)
+	return w > 0 && standsAlone(base, utf8.RuneLen(base)) && displaywidth.Rune(mark) == 0 &&
+		displaywidth.String(string([]rune{base, mark})) == w && displaywidth.String(string([]rune{base, mark, base})) == 2*w
+}
 
 // standsAlone reports whether the character is drawn in cells of its own,
 // whatever stands beside it.

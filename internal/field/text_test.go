@@ -18,19 +18,23 @@ var hostile = []string{
 
 func TestClean(t *testing.T) {
 	for in, want := range map[string]string{
-		"nqueens":         "nqueens",
-		"a\nb\tc":         "a b c",
-		"\x1b[31m":        "?[31m",
-		"\u009b31m":       "?31m",
-		"\xffx":           "?x",
-		"世界":              "世界",
-		"é":               "é",
-		"e\u0301":         "e?",
-		"a\u200bb":        "a?b",
-		"\u202e":          "?",
-		"🇩🇪":              "??",
-		"\ufffd":          "\ufffd",
-		"Stra\u00dfe 10€": "Straße 10€",
+		"nqueens":                    "nqueens",
+		"a\nb\tc":                    "a b c",
+		"\x1b[31m":                   "?[31m",
+		"\u009b31m":                  "?31m",
+		"\xffx":                      "?x",
+		"世界":                         "世界",
+		"é":                          "é",
+		"e\u0301":                    "e\u0301",
+		"กิ":                         "กิ",
+		"\u0301e":                    "?e",
+		"e\ufe0f":                    "e?",
+		"e\u0301\u0301\u0301\u0301x": "e\u0301\u0301\u0301?x",
+		"a\u200bb":                   "a?b",
+		"\u202e":                     "?",
+		"🇩🇪":                         "??",
+		"\ufffd":                     "\ufffd",
+		"Stra\u00dfe 10€":            "Straße 10€",
 	} {
 		assert.Equal(t, want, Clean(in), "%q", in)
 	}
