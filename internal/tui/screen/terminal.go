@@ -29,7 +29,8 @@ type terminal struct {
 	width   int
 	height  int
 
-	shifts bool // the terminal can delete and insert single cells
+	shifts  bool // the terminal can delete and insert single cells
+	console bool // it is the console of Linux
 
 	saved   *term.State // modes to restore; nil while the terminal is not ours
 	entered bool        // before
@@ -53,7 +54,8 @@ type terminal struct {
 
 func newTerminal(opt Options) (t *terminal, err error) {
 	t = &terminal{in: opt.Input, out: opt.Output, env: opt.Env, profile: opt.Profile, meter: opt.Meter}
-	t.shifts = canShift(uv.Environ(opt.Env).Getenv("TERM"))
+	name := uv.Environ(opt.Env).Getenv("TERM")
+	t.shifts, t.console = canShift(name), name == "linux"
 	t.width, t.height, err = t.size()
 	return t, err
 }
@@ -100,7 +102,7 @@ func (t *terminal) enter() error {
 	if _, overSSH := uv.Environ(t.env).LookupEnv("SSH_TTY"); !overSSH && !t.sync {
 		_, _ = t.cells.WriteString(ansi.RequestModeSynchronizedOutput)
 	}
-	if !t.entered && uv.Environ(t.env).Getenv("TERM") != "linux" { // which does not tell its colours
+	if !t.entered && !t.console { // which does not tell its colours
 		_, _ = t.cells.WriteString(ansi.RequestBackgroundColor)
 	}
 	t.entered = true
@@ -203,6 +205,9 @@ const (
 func (t *terminal) draw(v tea.View, why reason) {
 	if t.saved == nil || t.width == 0 || t.height == 0 {
 		return
+	}
+	if t.console {
+		v.Content = onConsole.Replace(v.Content)
 	}
 	lines := strings.Split(v.Content, "\n")
 	if len(lines) > t.height {

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -75,6 +76,19 @@ func TestDrawNoColor(t *testing.T) {
 	out := written()
 	assert.Contains(t, out, "\x1b[1m", "bold stays")
 	assert.NotContains(t, out, "31")
+}
+
+func TestDrawOnTheConsole(t *testing.T) {
+	const missing = "▁▂▃▄▅▆▇▉▊▋▌▍▎▏▓▕⇧✓" // of the fonts of console-setup
+	tt, written := fileTerminal(t, colorprofile.ANSI)
+	tt.console = true
+	tt.draw(frame("▌x "+missing+" 7%", "\x1b[31m█░▒\x1b[m"), anew)
+	out := written()
+	assert.False(t, strings.ContainsAny(out, missing), "%q", out)
+	assert.Contains(t, out, "█░▒")
+	for _, c := range missing {
+		assert.Equal(t, 1, ansi.StringWidth(onConsole.Replace(string(c))), "%c", c)
+	}
 }
 
 func TestDrawModes(t *testing.T) {
