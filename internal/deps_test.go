@@ -41,15 +41,16 @@ var layers = [][]string{
 	{"change/attr"},
 	{"model"},
 	{"place", "sample"},
-	{"procfs", "topology", "bpf", "irq", "userfile", "taskfacts", "child"},
+	{"procfs", "topology", "bpf", "irq", "userfile", "taskfacts", "child", "users"},
 	{"feature", "kernel", "kthread"},
-	{"cpuset", "chart", "pattern", "group", "shell", "users", "change/defect"},
+	{"cpuset", "chart", "pattern", "group", "shell", "change/defect"},
 }
 
 // allowed are imports inside one layer.
 var allowed = map[string]bool{
 	"feature kernel":           true,
 	"topology procfs":          true, // the cpuset of piton itself is that of a task
+	"users procfs":             true, // a file of the root that need not be one
 	"irq procfs":               true, // threads of handlers are tasks
 	"cli/rulescmd cli/autocmd": true, // a search that a rule asked for ends with piton auto's line
 	"sample place":             true, // sample.Groups reads the groups that place decides by

@@ -79,6 +79,7 @@
 //	taskfacts      files, sockets and I/O of one process, when asked for
 //	topology       CPUs, cores, caches, nodes, from /sys
 //	child          processes of piton itself, and the lines that both ends speak
+//	users          names of users and their numbers, of directory services too
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, wakeups, who had each CPU; a scheduler
 //	bpf/steer      packets of chosen flows handed to a CPU, by XDP
@@ -94,6 +95,5 @@
 //	change/defect  mistakes of the past, put back behind a build tag
 //	group          what is alike, together (pure)
 //	shell          words quoted for a shell (pure)
-//	users          names of users and their numbers, of directory services too
 //	pattern        regular expressions compiled when first asked for (pure)
 package internal

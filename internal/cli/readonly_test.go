@@ -130,6 +130,7 @@ var writeSides = map[string]string{
 	"change/transient.go":           "cgroups of piton run, which is not there, and of its sweeper, which Main refuses",
 	"change/tuner.go":               "change.Local",
 	"cli/app/tuner.go":              "looks at ReadOnly",
+	"cli/autocmd/auto.go":           "a command that is not there",
 	"cli/benchcmd/bench.go":         "processes of the benchmark alone, by unprivileged placements",
 	"cli/tunecmd/rescue.go":         "a command that is not there",
 	"cli/tunecmd/run.go":            "a command that is not there",

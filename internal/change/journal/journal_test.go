@@ -202,3 +202,25 @@ func TestFromLines(t *testing.T) {
 	_, err = FromLines(lines)
 	require.ErrorAs(t, err, &Damage{})
 }
+
+// TestReadWhileRoomIsLookedFor: what is written to find out whether there is room is not taken for
+// a part of the journal.
+func TestReadWhileRoomIsLookedFor(t *testing.T) {
+	j := open(t)
+	reader, written := reopen(t, j), make(chan bool)
+	go func() {
+		defer close(written)
+		for range 100 {
+			finished(t, j, 10, attr.Done)
+		}
+	}()
+	for over := false; !over; {
+		select {
+		case <-written:
+			over = true
+		default:
+		}
+		entries := entriesOf(t, reader)
+		require.True(t, !over || len(entries) == 100)
+	}
+}
