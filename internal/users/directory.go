@@ -14,51 +14,52 @@ import (
 )
 
 // maxWait is how long directory services are waited for in any period, all questions together.
+// That there is no such user is good for forget: a service may have been down, or start later.
 const (
 	maxWait = time.Second
 	period  = time.Minute
+	forget  = 10 * time.Minute
 )
 
 // notFound is getent's exit code for a key that the database does not have (getent(1)).
 const notFound = 2
 
-// directory is what getent knows: each user is asked for once. A nil one knows nobody.
+// directory is what getent knows: each user is asked for once, those who are not there again
+// later. A nil one knows nobody.
 type directory struct {
 	ask func(ctx context.Context, key string) (line []byte, err error)
 	now func() time.Time
 
-	mu     sync.Mutex
-	byID   map[uint32]string // "": there is none
-	byName map[string]*uint32
-	since  time.Time // of the period
-	waited time.Duration
+	mu      sync.Mutex
+	answers map[string]answer // by number or name
+	since   time.Time         // of the period
+	waited  time.Duration
+}
+
+// answer is a user, or that there was none at a time.
+type answer struct {
+	name  string
+	uid   uint32
+	found bool
+	at    time.Time
 }
 
 func newDirectory(ask func(context.Context, string) ([]byte, error), now func() time.Time) *directory {
-	return &directory{ask: ask, now: now, byID: map[uint32]string{}, byName: map[string]*uint32{}}
+	return &directory{ask: ask, now: now, answers: map[string]answer{}}
 }
 
 // theDirectory is that of the running machine, for all of piton.
 var theDirectory = newDirectory(getent, time.Now)
 
-// name is the name of a user, "" for none; known is whether that is the answer.
-func (d *directory) name(uid uint32) (name string, known bool) {
+// name is the name of a user, "" for none or while it is not known.
+func (d *directory) name(uid uint32) string {
 	if d == nil {
-		return "", true
+		return ""
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if name, ok := d.byID[uid]; ok {
-		return name, true
+	if a, known := d.look(strconv.FormatUint(uint64(uid), 10)); known && a.found && a.uid == uid {
+		return a.name
 	}
-	name, got, found, known := d.query(strconv.FormatUint(uint64(uid), 10))
-	if known && (!found || got != uid) {
-		name = ""
-	}
-	if known {
-		d.byID[uid] = name
-	}
-	return name, known
+	return ""
 }
 
 // id is the number of a user; known is whether that, or that there is none, is the answer.
@@ -66,27 +67,22 @@ func (d *directory) id(name string) (uid uint32, ok, known bool) {
 	if d == nil || name == "" || strings.ContainsAny(name[:1], "-0123456789") || strings.ContainsAny(name, ":\n\x00") {
 		return 0, false, true // getent would take it for a flag or a number
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if uid, ok := d.byName[name]; ok {
-		return value(uid), uid != nil, true
-	}
-	_, got, found, known := d.query(name)
-	if !known {
-		return 0, false, false
-	}
-	d.byName[name] = nil
-	if found {
-		d.byName[name] = &got
-	}
-	return got, found, true
+	a, known := d.look(name)
+	return a.uid, a.found, known
 }
 
-func value(uid *uint32) uint32 {
-	if uid == nil {
-		return 0
+// look is the answer for a number or a name, if there is one.
+func (d *directory) look(key string) (a answer, known bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a, ok := d.answers[key]; ok && (a.found || d.now().Sub(a.at) < forget) {
+		return a, true
 	}
-	return *uid
+	a.name, a.uid, a.found, known = d.query(key)
+	if a.at = d.now(); known {
+		d.answers[key] = a
+	}
+	return a, known
 }
 
 // query asks, if there is time left in this period.

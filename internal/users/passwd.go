@@ -6,6 +6,7 @@
 package users
 
 import (
+	"cmp"
 	"bytes"
 	"os"
 	"path/filepath"
@@ -44,15 +45,12 @@ func (n *Names) Name(uid uint32) string {
 	if name, ok := n.names[uid]; ok {
 		return name
 	}
-	number := strconv.FormatUint(uint64(uid), 10)
-	name, known := n.directory.name(uid)
-	if name == "" {
-		name = number
+	name := n.directory.name(uid)
+	if name != "" || n.directory == nil {
+		n.names[uid] = cmp.Or(name, strconv.FormatUint(uint64(uid), 10))
+		return n.names[uid]
 	}
-	if known {
-		n.names[uid] = name
-	}
-	return name
+	return strconv.FormatUint(uint64(uid), 10)
 }
 
 // ID is the number of the user of this name, which is no number; known is false where a

@@ -69,6 +69,11 @@ func TestNames(t *testing.T) {
 	}
 	assert.Len(t, s.asked, 4, "dora and nobody-here")
 
+	s.now = s.now.Add(forget)
+	assert.Equal(t, "61201", n.Name(61201))
+	assert.Equal(t, "dora", n.Name(61200))
+	assert.Len(t, s.asked, 5, "who was not there is asked for again later")
+
 	later := time.Now().Add(time.Hour)
 	require.NoError(t, os.WriteFile(n.passwd, []byte("eve:x:61201:1::/:/bin/sh\n"), 0o644))
 	require.NoError(t, os.Chtimes(n.passwd, later, later))

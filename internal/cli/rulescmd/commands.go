@@ -79,11 +79,8 @@ func readRules(a *app.App, path string, acts bool) (*rules.Set, error) {
 	if err != nil {
 		return nil, exit.Usagef("%s: %w", path, err)
 	}
-	unknown := set.LookUp(users.New(a.HostRoot).ID)
-	for _, r := range unknown {
-		if !acts {
-			a.Warn("%s (line %d): there is no user %q", r.Title(), r.Line, r.User)
-		}
+	for _, r := range set.LookUp(users.New(a.HostRoot).ID) {
+		a.Warn("%s (line %d): there is no user %q", r.Title(), r.Line, r.User)
 	}
 	return set, nil
 }
