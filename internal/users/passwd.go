@@ -6,8 +6,8 @@
 package users
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"os"
 	"path/filepath"
 	"strconv"
