@@ -12,6 +12,7 @@ import (
 	"piton/internal/cli/output"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
+	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/partition"
 	"piton/internal/sample"
@@ -19,7 +20,7 @@ import (
 
 // verifyIsolation watches isolated CPUs, and prints what ran there.
 func verifyIsolation(ctx context.Context, a *app.App, cpus cpuset.Set, o isolateOptions) error {
-	v := verification{watcher: partition.NewWatcher(cpus), interrupts: irq.New("/").NewReader().Read}
+	v := verification{watcher: partition.NewWatcher(cpus), interrupts: interruptsIfAny(irq.New("/").NewReader().Read)}
 	const tick = time.Second
 	a.Warn("watching CPUs %s for %v", cpus, o.verify.Duration)
 	err := a.Sample(ctx, tick, sample.Needs{Threads: true, Ledger: true}, sample.EBPFNow, func(m *model.Model) (bool, error) {
@@ -41,6 +42,17 @@ func verifyIsolation(ctx context.Context, a *app.App, cpus cpuset.Set, o isolate
 	found := v.watcher.Report(facts, &table)
 	printStays(a, o.apply.Output, cpus, v.watcher, found, v.span)
 	return nil
+}
+
+// interruptsIfAny reads none where they are masked; the plan has said so.
+func interruptsIfAny(read func() (*irq.Snapshot, error)) func() (*irq.Snapshot, error) {
+	return func() (*irq.Snapshot, error) {
+		s, err := read()
+		if errors.Is(err, irq.ErrMasked) {
+			return &irq.Snapshot{At: kernel.Monotonic()}, nil
+		}
+		return s, err
+	}
 }
 
 // verification adds up what ran on isolated CPUs. The first sample opens the ledger and has

@@ -35,3 +35,11 @@ func TestVerificationSpans(t *testing.T) {
 	s.Collectors = nil
 	assert.Equal(t, exit.NotPermitted, exit.Code(v.add(&model.Model{Sample: s})))
 }
+
+func TestVerifyWithoutInterrupts(t *testing.T) {
+	s, err := interruptsIfAny(func() (*irq.Snapshot, error) { return nil, irq.ErrMasked })()
+	require.NoError(t, err)
+	assert.Empty(t, s.IRQs)
+	_, err = interruptsIfAny(func() (*irq.Snapshot, error) { return nil, assert.AnError })()
+	assert.ErrorIs(t, err, assert.AnError)
+}
