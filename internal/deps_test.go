@@ -43,7 +43,7 @@ var layers = [][]string{
 	{"place", "sample"},
 	{"procfs", "topology", "bpf", "irq", "userfile", "taskfacts", "child", "users"},
 	{"feature", "kernel", "kthread"},
-	{"cpuset", "chart", "pattern", "group", "shell", "change/defect"},
+	{"cpuset", "chart", "pattern", "group", "shell", "change/defect", "crash"},
 }
 
 // allowed are imports inside one layer.

@@ -93,6 +93,7 @@
 //	chart          figures as SVG and text, quantities as people read them (pure)
 //	cpuset         sets of CPUs and their two notations (pure)
 //	change/defect  mistakes of the past, put back behind a build tag
+//	crash          the end after a panic, with the terminal given back
 //	group          what is alike, together (pure)
 //	shell          words quoted for a shell (pure)
 //	pattern        regular expressions compiled when first asked for (pure)

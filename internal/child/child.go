@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"io"
 	"sync"
+
+	"piton/internal/crash"
 )
 
 // Child is the process's end.
@@ -53,6 +55,7 @@ func (c *Child) Closed() <-chan struct{} { return c.closed() }
 func (c *Child) listen() <-chan struct{} {
 	closed := make(chan struct{})
 	go func() {
+		defer crash.Handle()
 		defer close(closed)
 		var word any
 		_ = c.in.Decode(&word)

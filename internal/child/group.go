@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 
+	"piton/internal/crash"
 	"piton/internal/kernel"
 )
 
@@ -73,7 +74,7 @@ func collect[T any](g Group) ([]T, error) {
 	told := make([]T, len(g))
 	errs := make(chan error, len(g))
 	for i, p := range g {
-		go func() { errs <- p.Expect(&told[i]) }()
+		go func() { defer crash.Handle(); errs <- p.Expect(&told[i]) }()
 	}
 	for range g {
 		if err := <-errs; err != nil {

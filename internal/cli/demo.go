@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
+	"piton/internal/crash"
 	"piton/internal/demo"
 	"piton/internal/tui/screen"
 )
@@ -70,6 +71,7 @@ func runDemo(ctx context.Context, a *app.App, cpus int, seed uint64) (err error)
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
+		defer crash.Handle()
 		defer close(ended)
 		s.Run(ctx, options.Interval)
 	}()

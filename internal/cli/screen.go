@@ -17,6 +17,7 @@ import (
 	"piton/internal/cli/config"
 	"piton/internal/cli/output"
 	"piton/internal/cli/watchcmd"
+	"piton/internal/crash"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -54,7 +55,7 @@ func runScreen(ctx context.Context, a *app.App, o *rootOptions) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	go func() { ended <- s.Run(ctx) }()
+	go func() { defer crash.Handle(); ended <- s.Run(ctx) }()
 	err = show(ctx, a, deps, screen.Options{Input: in, Output: out, Env: a.Env, Profile: options.Theme.Depth})
 	cancel()
 	return errors.Join(err, <-ended, s.Close())

@@ -10,6 +10,7 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/change/guard"
 	"piton/internal/change/journal"
+	"piton/internal/crash"
 	"piton/internal/kernel"
 	"piton/internal/partition"
 	"piton/internal/procfs"
@@ -64,7 +65,10 @@ func (g *guards) Arm(after time.Duration) (change.Guard, error) {
 	ours, theirs := net.Pipe()
 	sentry, armed := g.pages.Arm(Host, after, pid, ours, wire{theirs})
 	ready := make(chan struct{})
-	go sentry.Run(pid, 1, func() { close(ready) }, g.bare, g.record)
+	go func() {
+		defer crash.Handle()
+		sentry.Run(pid, 1, func() { close(ready) }, g.bare, g.record)
+	}()
 	<-ready
 	return armed, nil
 }

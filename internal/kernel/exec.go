@@ -6,6 +6,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"piton/internal/crash"
 )
 
 // Exec replaces the calling process by the program at path, after place has set
@@ -28,6 +30,7 @@ func CallingThread() TID { return TID(unix.Gettid()) }
 func OnThread(f func() error) error {
 	outcome := make(chan error)
 	go func() {
+		defer crash.Handle()
 		runtime.LockOSThread() // and never unlock: the thread ends with the goroutine
 		if unix.Gettid() == unix.Getpid() {
 			// The main thread is parked instead. As long as it is held here, another

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"piton/internal/crash"
 )
 
 // Cookies are core-scheduling cookies: SMT siblings never run tasks of different
@@ -54,6 +56,7 @@ var errNoNumber = errors.New("the new cookie has no number: the kernel's random 
 func (s system) NewCookie() (cookie uint64, holder TID, err error) {
 	made := make(chan struct{})
 	go func() {
+		defer crash.Handle()
 		runtime.LockOSThread() // the thread keeps the cookie alive
 		holder = TID(unix.Gettid())
 		if err = ProbeCookie(); err == nil {

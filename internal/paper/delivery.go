@@ -11,6 +11,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
+	"piton/internal/crash"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/kernel/netns"
@@ -131,7 +132,7 @@ func followLeastLoaded(ctx context.Context, cpus []cpuset.CPU, put func(cpuset.C
 		ended <- nil
 		return all, err
 	}
-	go func() { ended <- chooseLeastLoaded(ctx, cpus, put) }()
+	go func() { defer crash.Handle(); ended <- chooseLeastLoaded(ctx, cpus, put) }()
 	return all, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"piton/internal/crash"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 )
@@ -79,7 +80,7 @@ func (p *procWalk) firsts(w *walk, l *lane, found []candidate) {
 	var wg sync.WaitGroup
 	for i, r := range readers {
 		part := found[len(found)*i/len(readers) : len(found)*(i+1)/len(readers)]
-		wg.Go(func() { born[i] = p.readFirsts(w, r, part, nil) })
+		wg.Go(func() { defer crash.Handle(); born[i] = p.readFirsts(w, r, part, nil) })
 	}
 	wg.Wait()
 	l.born = append(l.born, slices.Concat(born...)...)

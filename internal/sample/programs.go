@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"piton/internal/bpf"
+	"piton/internal/crash"
 )
 
 // EBPF says when a Sampler loads its eBPF programs. Loading takes about 50 ms of
@@ -58,6 +59,7 @@ func (s *Sampler) loadLater(ctx context.Context) (wait func()) {
 	s.ebpf = EBPFNever // once
 	done := make(chan struct{})
 	go func() {
+		defer crash.Handle()
 		defer close(done)
 		select {
 		case <-ctx.Done():

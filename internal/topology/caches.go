@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"piton/internal/cpuset"
+	"piton/internal/crash"
 )
 
 // coresPerReader is how many cores one goroutine reads the caches of; a core
@@ -35,7 +36,7 @@ func (t *Topology) readCaches(d *dir) {
 			found[r] = t.cachesOf(d, part)
 			break
 		}
-		wg.Go(func() { found[r] = t.cachesOf(d.clone(), part) })
+		wg.Go(func() { defer crash.Handle(); found[r] = t.cachesOf(d.clone(), part) })
 	}
 	wg.Wait()
 	t.mergeCaches(found)

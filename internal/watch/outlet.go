@@ -3,6 +3,8 @@ package watch
 import (
 	"io"
 	"sync"
+
+	"piton/internal/crash"
 )
 
 // Outlet writes in the background, so that a slow reader never delays its
@@ -23,7 +25,7 @@ type Outlet struct {
 func NewOutlet(w io.Writer, limit int) *Outlet {
 	o := &Outlet{w: w, limit: limit, ended: make(chan struct{})}
 	o.changed.L = &o.mu
-	go o.run()
+	go func() { defer crash.Handle(); o.run() }()
 	return o
 }
 

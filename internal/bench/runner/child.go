@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/child"
+	"piton/internal/crash"
 	"piton/workloads"
 	"piton/workloads/workload"
 )
@@ -68,7 +69,7 @@ func work(c *child.Child, w workload.Workload, values workload.Values) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan message, 1)
-	go func() { done <- run(ctx, w, values) }()
+	go func() { defer crash.Handle(); done <- run(ctx, w, values) }()
 	select {
 	case result := <-done:
 		return c.Tell(result)

@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/child"
+	"piton/internal/crash"
 	"piton/internal/kernel"
 	"piton/internal/sample"
 )
@@ -61,6 +62,7 @@ func (r *Runner) follow(ctx context.Context, p *child.Process, f bench.Figure, r
 	var output lastBytes
 	read := make(chan struct{})
 	go func() {
+		defer crash.Handle()
 		defer close(read)
 		_, _ = io.Copy(&output, p.Output)
 	}()

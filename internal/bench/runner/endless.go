@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/child"
+	"piton/internal/crash"
 	"piton/internal/kernel"
 	"piton/workloads/workload"
 )
@@ -60,7 +61,7 @@ func (r *Runner) StartEndless(ctx context.Context, study bench.Study, failed fun
 	if err = errors.Join(e.process.ExpectReady(), e.process.Go()); err != nil {
 		return nil, err
 	}
-	go func() { failed(e.process.Expect(&message{})) }()
+	go func() { defer crash.Handle(); failed(e.process.Expect(&message{})) }()
 	return e, nil
 }
 
@@ -97,6 +98,7 @@ func workEndlessly(c *child.Child, w workload.Workload, values workload.Values) 
 	defer cancel()
 	failed := make(chan error, 1)
 	go func() {
+		defer crash.Handle()
 		for {
 			if m := run(ctx, w, values); m.Error != "" {
 				failed <- errors.New(m.Error)

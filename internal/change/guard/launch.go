@@ -22,6 +22,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/journal"
+	"piton/internal/crash"
 	"piton/internal/kernel"
 	"piton/internal/userfile"
 )
@@ -206,7 +207,7 @@ func (g *armed) leave() {
 		_ = g.conn.Close()
 	}
 	if g.cmd != nil {
-		go func() { _ = g.cmd.Wait() }() // reaps the process when it ends
+		go func() { defer crash.Handle(); _ = g.cmd.Wait() }() // reaps the process when it ends
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/journal"
+	"piton/internal/crash"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 )
@@ -81,7 +82,7 @@ func prepare(pagePath, journalPath, user string) (*sentry, error) {
 	p.word(wordPID).Store(uint64(os.Getpid()))
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM)
-	go func() { <-end; s.terminated.Store(true) }()
+	go func() { defer crash.Handle(); <-end; s.terminated.Store(true) }()
 	return s, nil
 }
 
@@ -114,6 +115,7 @@ func spare() {
 	started.Add(spareThreads)
 	for range spareThreads {
 		ended.Go(func() {
+			defer crash.Handle()
 			runtime.LockOSThread() // until all are there, a thread each
 			started.Done()
 			started.Wait()

@@ -8,6 +8,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/crash"
 	"piton/internal/kernel"
 )
 
@@ -33,7 +34,7 @@ func (r *root) run(e execMsg) tea.Cmd {
 	again := r.takeTerminal()
 	r.signals.lend(false)
 	r.takeBack()
-	return tea.Batch(again, func() tea.Msg { return e.done(err) })
+	return tea.Batch(again, handled(func() tea.Msg { return e.done(err) }))
 }
 
 // giveAway gives the terminal to somebody else.
@@ -71,7 +72,7 @@ func (r *root) wait(c *exec.Cmd) error {
 		return err
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
+	go func() { defer crash.Handle(); ended <- c.Wait() }()
 	select {
 	case err := <-ended:
 		return err

@@ -13,7 +13,6 @@ package screen
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -23,6 +22,8 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
+
+	"piton/internal/crash"
 )
 
 // Options says where and how to draw.
@@ -42,14 +43,11 @@ type Signalled struct{ Signal syscall.Signal }
 // Error names the signal.
 func (s Signalled) Error() string { return "ended by signal: " + s.Signal.String() }
 
-// ErrCrashed is returned by Run when the model panicked; the panic and its
-// stack are on stderr by then.
-var ErrCrashed = errors.New("the screen crashed")
-
 // Run shows the model until it quits, ctx ends, the terminal is closed, or a signal ends
 // it, and leaves the terminal as it found it. The final model is returned in every case.
 // Quitting is no error; the end of the terminal is that by SIGHUP.
 func Run(ctx context.Context, model tea.Model, opt Options) (_ tea.Model, err error) {
+	defer crash.Handle() // the last: the terminal and the signals are given back before
 	s := catchSignals()
 	defer func() {
 		if by := s.release(); by != 0 {
@@ -64,25 +62,24 @@ func Run(ctx context.Context, model tea.Model, opt Options) (_ tea.Model, err er
 		return model, err
 	}
 	defer t.leave()
+	crash.Restore(t.rescue)
+	defer crash.Restore(nil)
 
 	r := &root{model: model, term: t, signals: s}
 	p := tea.NewProgram(r, tea.WithContext(ctx), tea.WithInput(nil), tea.WithOutput(opt.Output), tea.WithEnvironment(opt.Env),
-		tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler(),
+		tea.WithoutRenderer(), tea.WithFPS(1), tea.WithoutSignalHandler(), tea.WithoutCatchPanics(),
 		tea.WithWindowSize(t.width, t.height), tea.WithColorProfile(t.profile),
 		tea.WithFilter(func(_ tea.Model, msg tea.Msg) tea.Msg { return r.filter(opt.Filter, msg) }))
 	if t.keys, err = newKeyboard(opt.Input, p.Send, func() { s.endBy(syscall.SIGHUP) }); err != nil {
 		return model, fmt.Errorf("read the terminal: %w", err)
 	}
 	s.watch(p.Send)
-	go t.keys.run()
+	go func() { defer crash.Handle(); t.keys.run() }()
 	_, err = p.Run()
 	t.keys.close()
 	s.stop()
 	t.collect()
-	switch {
-	case errors.Is(err, tea.ErrProgramPanic):
-		return r.model, ErrCrashed
-	case err != nil && ctx.Err() == nil:
+	if err != nil && ctx.Err() == nil {
 		return r.model, fmt.Errorf("run the screen: %w", err)
 	}
 	return r.model, ctx.Err()
@@ -103,18 +100,12 @@ type root struct {
 
 // Init starts the model.
 func (r *root) Init() tea.Cmd {
-	cmd := r.model.Init()
+	cmd := handled(r.model.Init())
 	return tea.Batch(cmd, r.draw(anew, time.Now()))
 }
 
 // Update passes msg on and draws.
 func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	defer func() {
-		if p := recover(); p != nil {
-			r.term.leave() // so that the stack trace lands on a sane screen
-			panic(p)
-		}
-	}()
 	switch msg := msg.(type) {
 	case resizedMsg:
 		return r, r.resized()
@@ -160,7 +151,24 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	r.model, cmd = r.model.Update(msg)
 	now := time.Now()
-	return r, tea.Batch(cmd, r.draw(r.reason(msg, now), now))
+	return r, tea.Batch(handled(cmd), r.draw(r.reason(msg, now), now))
+}
+
+// handled is a command whose panic, in a goroutine of Bubble Tea, ends the program as others do.
+func handled(cmd tea.Cmd) tea.Cmd {
+	if cmd == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		defer crash.Handle()
+		msg := cmd()
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for i, one := range batch {
+				batch[i] = handled(one)
+			}
+		}
+		return msg
+	}
 }
 
 // answerTime is how soon after a key what comes is taken for a part of its answer.

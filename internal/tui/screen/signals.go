@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/crash"
 )
 
 var (
@@ -74,9 +76,10 @@ func catchSignals() *signals {
 // watch acts on signals until stop. send waits until a message is taken.
 func (s *signals) watch(send func(tea.Msg)) {
 	s.send = send
-	s.wg.Go(s.watchEnding)
-	s.wg.Go(s.watchOthers)
+	s.wg.Go(func() { defer crash.Handle(); s.watchEnding() })
+	s.wg.Go(func() { defer crash.Handle(); s.watchOthers() })
 	s.wg.Go(func() {
+		defer crash.Handle()
 		for {
 			select {
 			case <-s.done:
@@ -120,7 +123,7 @@ func (s *signals) post(msg tea.Msg) {
 	case s.posts <- msg:
 	default:
 		if _, ends := msg.(tea.QuitMsg); ends {
-			s.wg.Go(func() { s.send(msg) })
+			s.wg.Go(func() { defer crash.Handle(); s.send(msg) })
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -31,6 +32,9 @@ type terminal struct {
 
 	shifts  bool // the terminal can delete and insert single cells
 	console bool // it is the console of Linux
+
+	owned   atomic.Pointer[term.State] // saved, for a crash
+	crashed atomic.Bool                // nothing more is drawn
 
 	saved   *term.State // modes to restore; nil while the terminal is not ours
 	entered bool        // before
@@ -92,6 +96,7 @@ func (t *terminal) enter() error {
 	}
 	if t.saved == nil {
 		t.saved = saved
+		t.owned.Store(saved)
 	}
 	t.queue.Reset()
 	t.cells = uv.NewTerminalRenderer(&t.queue, t.env)
@@ -124,6 +129,7 @@ func (t *terminal) leave() {
 	}
 	if !kernel.InForeground(int(t.in.Fd())) { // it is the shell's, and changing it would stop the process
 		t.saved = nil
+		t.owned.Store(nil)
 		return
 	}
 	var out bytes.Buffer
@@ -137,6 +143,17 @@ func (t *terminal) leave() {
 	_, _ = t.out.Write(out.Bytes()) // after a hang-up nobody is there to see it
 	_ = term.Restore(t.in.Fd(), t.saved)
 	t.saved = nil
+	t.owned.Store(nil)
+}
+
+// rescue gives the terminal back from any goroutine of a program that crashes.
+func (t *terminal) rescue() {
+	t.crashed.Store(true)
+	if saved := t.owned.Swap(nil); saved != nil {
+		_, _ = t.out.WriteString(mouseOff + ansi.ResetModeBracketedPaste + ansi.ResetModeSynchronizedOutput + ansi.ResetStyle +
+			ansi.ResetModeAltScreenSaveCursor + ansi.SetModeTextCursorEnable)
+		_ = term.Restore(t.in.Fd(), saved)
+	}
 }
 
 // collect takes the answer that is under way, once nothing else reads: it would be
@@ -250,7 +267,7 @@ func (t *terminal) acknowledge() {
 
 // flush writes the queue.
 func (t *terminal) flush(why reason) {
-	if t.queue.Len() == 0 {
+	if t.queue.Len() == 0 || t.crashed.Load() {
 		return
 	}
 	out := t.queue.Bytes()
