@@ -157,8 +157,12 @@ func (t *terminal) rescue() {
 }
 
 // collect takes the answer that is under way, once nothing else reads: it would be
-// typed into the shell, or where sudo asks for a password.
+// typed into the shell, or where sudo asks for a password. In the background, or when the
+// terminal is not ours any more, there is nothing to read but by being stopped.
 func (t *terminal) collect() {
+	if t.saved == nil || !kernel.InForeground(int(t.in.Fd())) {
+		return
+	}
 	for end := time.Now().Add(t.patience()); time.Now().Before(end) && !t.keys.answered.After(t.line.asked); {
 		if ready, err := kernel.AwaitData(int(t.in.Fd()), time.Until(end)); err != nil || !ready {
 			return
