@@ -16,6 +16,8 @@ import (
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel/kerneltest"
 )
 
 // onPTY is a piton on a terminal of its own, whose session it leads.
@@ -183,6 +185,7 @@ func TestScreenEndsWithItsTerminal(t *testing.T) {
 			if _, err := exec.LookPath("strace"); err != nil {
 				p.t.Skip(err)
 			}
+			kerneltest.NeedRoot(p.t, "to trace a task that is not its child, under yama")
 			then("s", "strace of")(p)
 			p.until("a tracer", func() bool { return tracerOf(p.t, target.Process.Pid) != "0" })
 		},
