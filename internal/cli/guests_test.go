@@ -116,7 +116,7 @@ var guests = []guest{
 	},
 	{
 		name: "guard", kernel: usualKernel, shape: fourCPUs, memory: 768,
-		runs: []guestRun{inCLI(guards, []string{"TestVMStarvedGuard", "TestVMIsolateGuardHotplug"}, hotplug)},
+		runs: []guestRun{inCLI(guards, []string{"TestVMStarvedGuard"}, hotplug)},
 		paths: []string{
 			"internal/change", "internal/child", "internal/kernel", "internal/procfs", "internal/rescue", "internal/rules/daemon", "internal/cli/changes",
 			"internal/cli/rescue_test.go", "internal/cli/vm_guard_test.go", "internal/cli/vm_hotplug_test.go", "internal/cli/vm_session_test.go", "internal/cli/vm_starved_test.go", "internal/cli/vm_trial_test.go",
