@@ -160,16 +160,31 @@ func (d *Deed) UndoLine(undo *Entry) string {
 		_, why, _ = strings.Cut(why, ": ") // "revert entry 12: it was not confirmed"
 		text += "; " + why
 		if failed := revertFailed(undo); failed != "" {
-			text += "; " + failed + ": " + Who(only(undo.Changes, func(c Change) bool { return c.Status == attr.Failed && !c.Gone() }))
+			text += "; " + failed + ": " + each(only(undo.Changes, func(c Change) bool { return c.Status == attr.Failed && !c.Gone() }))
 		}
 		if cut := only(undo.Changes, func(c Change) bool { return c.Status == attr.Done && c.Reason != "" && c.Reason != bornWith }); len(cut) > 0 {
-			text += "; not as before: " + Who(cut) + ": " + cut[0].Reason
+			text += "; not as before: " + each(cut) + ": " + cut[0].Reason
 		}
 	}
 	if undo.Reason != "" {
 		text += "; " + undo.Reason
 	}
 	return text
+}
+
+// each names what changes are of, some of it where it is much.
+func each(changes []Change) string {
+	var names []string
+	for _, c := range changes {
+		if name := Who([]Change{c}); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	const most = 8
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 func only(changes []Change, is func(Change) bool) []Change {
