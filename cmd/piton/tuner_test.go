@@ -115,16 +115,21 @@ func TestIRQsByRate(t *testing.T) {
 func TestNiceAndPolicies(t *testing.T) {
 	needRoot(t)
 	term, pid := seize(t, 120, 40)
-	nice := func() string { return output(t, "ps", "-o", "ni=", "-p", pidText(pid)) }
+	nice := func() int {
+		n, err := strconv.Atoi(output(t, "ps", "-o", "ni=", "-p", pidText(pid)))
+		require.NoError(t, err)
+		return n
+	}
+	first := nice()
 	policy := func() string {
 		return strings.Join(strings.Fields(output(t, "chrt", "-p", pidText(pid))), " ")
 	}
 	term.keys("[")
-	term.until("nice 1", func() bool { return nice() == "1" })
+	term.until("nice 1 higher", func() bool { return nice() == first+1 })
 	term.keys("F8")
-	term.until("nice 2", func() bool { return nice() == "2" })
+	term.until("nice 2 higher", func() bool { return nice() == first+2 })
 	term.keys("]")
-	term.until("nice 1 again", func() bool { return nice() == "1" })
+	term.until("nice 1 higher again", func() bool { return nice() == first+1 })
 
 	for _, want := range []struct {
 		name, chrt string
