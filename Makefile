@@ -56,6 +56,7 @@ weekly: ## what looks for new faults: other kernels, new histories, each fuzzer 
 	$(MAKE) simulate SEEDS=400000 FROM=$$(date +%s)
 	$(MAKE) fuzz FUZZ=1m
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
+	PITON_ALL_LINES=1 $(GO) test -timeout 3h -run OddLine ./internal/topology
 	$(MAKE) truth
 
 fmt:

@@ -94,7 +94,8 @@ func (d *dir) list(name ...string) (cpuset.Set, bool) {
 // set reads a CPU set that the kernel gives as a mask, and, since 2.6.26, as a
 // list too; hwloc goes by the mask, so it is first here as well.
 func (d *dir) set(at, mask, list string) (cpuset.Set, bool) {
-	if text, ok := d.read(at, mask); ok {
+	const word = 8 // digits; of several words the last ones have as many (%*pb of vsprintf.c)
+	if text, ok := d.read(at, mask); ok && (len(text) <= word || bytes.IndexByte(text, ',') > 0) {
 		if set, err := cpuset.ParseMask(string(text)); err == nil {
 			return set, true
 		}
