@@ -20,10 +20,15 @@ const patience = time.Minute
 
 // terminal is a tmux session of its own server, with a shell in it.
 type terminal struct {
-	t      *testing.T
-	socket string
-	as     *syscall.SysProcAttr // credentials; nil = those of the test
+	t       *testing.T
+	socket  string
+	as      *syscall.SysProcAttr // credentials; nil = those of the test
+	escaped bool                 // Escape was pressed last
 }
+
+// afterEscape is for how long after it the screen takes what comes for the rest of a torn
+// sequence, and some more. A test waits for what Escape does before it presses another key.
+const afterEscape = 150 * time.Millisecond
 
 // openTerminal starts a terminal of the size with a shell whose environment has
 // env on top, and ends it with the test. It skips without tmux, unless
@@ -84,7 +89,11 @@ func (term *terminal) keys(keys ...string) {
 	term.t.Helper()
 	for _, k := range keys {
 		term.stayOrdinary()
+		if term.escaped {
+			time.Sleep(afterEscape) // since its effect was seen
+		}
 		term.tmux("send-keys", k)
+		term.escaped = k == "Escape"
 	}
 }
 
