@@ -1,6 +1,7 @@
 package userfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,16 +30,16 @@ func Steering(path string, limit int64) (data []byte, untrusted, err error) {
 		data, err = Read(path, limit)
 		return data, nil, err
 	}
-	place, untrusted, err := walk(path)
+	at, untrusted, err := walk(path, changeable)
+	defer at.close()
 	if err != nil {
 		return nil, nil, err
 	}
-	defer place.Close()
 	// The path may lead to another file now; the descriptor does not.
-	if info, err := place.Stat(); err == nil && !info.Mode().IsRegular() {
+	if info, err := at.end.Stat(); err == nil && !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("%s is not a regular file", path)
 	}
-	f, err := os.Open(folder{place}.at(""))
+	f, err := os.Open(folder{at.end}.at(""))
 	if err != nil {
 		return nil, nil, &fs.PathError{Op: "open", Path: path, Err: bare(err)}
 	}
@@ -76,11 +77,9 @@ func rootsOwn(path string) error {
 		if err != nil {
 			return err
 		}
-		place, untrusted, err := walk(path)
-		if err != nil {
-			return err
-		}
-		return errors.Join(untrusted, place.Close())
+		at, untrusted, err := walk(path, changeable)
+		at.close()
+		return cmp.Or(err, untrusted)
 	}
 }
 
@@ -88,62 +87,87 @@ func rootsOwn(path string) error {
 // (path_resolution(7)).
 const maxLinks = 40
 
-// walk opens a path as a place only, a name at a time. untrusted is the first directory,
-// link or file on the way that not only root can change. In a user namespace the root
-// directory and what is above the user's own belong to the same stranger, whom nothing
-// there can keep out. In a directory such as /tmp only what is root's itself is safe.
-func walk(name string) (end *os.File, untrusted, err error) {
+// place is where a path leads, open as a place only.
+type place struct {
+	dir  *os.File // the directory of the end; nil for that of the root directory
+	name string   // of the end in dir, which is no link
+	end  *os.File // nil if it is not there
+}
+
+func (p place) close() {
+	_, _ = p.dir.Close(), p.end.Close() // places only; nil is no file
+}
+
+// judge says what is wrong with a place on a path; top is the owner of the root directory.
+type judge func(f *os.File, info fs.FileInfo, top int) error
+
+// walk opens a path, a name at a time. wrong is what it said first on the way. Where only
+// the end is not there, at has its directory.
+func walk(path string, is judge) (at place, wrong, err error) {
 	var way []*os.File
 	defer func() {
 		for _, f := range way {
-			if f != end {
+			if f != at.end && f != at.dir {
 				_ = f.Close() // it is a place only
 			}
 		}
 		if err != nil {
-			err = &fs.PathError{Op: "open", Path: name, Err: bare(err)}
+			err = &fs.PathError{Op: "open", Path: path, Err: bare(err)}
 		}
 	}()
-	rest, err := absolute(name)
+	rest, err := absolute(path)
 	if err != nil {
-		return nil, nil, err
+		return place{}, nil, err
 	}
 	root, top, err := step(nil, "/", false)
 	if err != nil {
-		return nil, nil, err
+		return place{}, nil, err
 	}
 	way = append(way, root)
-	at, links := root, 0
-	for rest != "" {
+	at.end = root
+	for links := 0; rest != ""; {
 		var next string
 		if next, rest, _ = strings.Cut(rest, "/"); next == "" || next == "." {
 			continue
 		}
-		f, info, err := step(at, next, rest != "")
+		f, info, err := step(at.end, next, rest != "")
 		if err != nil {
-			return nil, nil, err
+			if rest == "" && errors.Is(err, fs.ErrNotExist) {
+				return place{dir: at.end, name: next}, wrong, err
+			}
+			return place{}, wrong, err
 		}
 		way = append(way, f)
-		if untrusted == nil {
-			untrusted = changeable(f, info, owner(top))
+		if wrong == nil {
+			wrong = is(f, info, owner(top))
 		}
 		if info.Mode().Type() != fs.ModeSymlink {
-			at = f
+			at = place{dir: at.end, name: next, end: f}
 			continue
 		}
 		to, err := kernel.ReadLinkAt(int(f.Fd()), "")
-		if links++; err == nil && links > maxLinks {
+		if links++; links > maxLinks || ofAProcess(at.end, next) {
 			err = errLinks
 		}
 		if err != nil {
-			return nil, nil, err
+			return place{}, wrong, err
 		}
 		if strings.HasPrefix(to, "/") {
-			at = root
+			at.end = root
 		}
 		rest = to + "/" + rest
 	}
-	return at, untrusted, nil
+	return at, wrong, nil
+}
+
+// ofAProcess reports whether a link leads through what a process has open, as those of
+// /proc/PID/fd do.
+func ofAProcess(at *os.File, name string) bool {
+	f, err := resolved(int(at.Fd()), name, name, kernel.OpenPath, 0, kernel.NoMagicLinks)
+	if err == nil {
+		_ = f.Close() // it is a place only
+	}
+	return errors.Is(err, errLinks)
 }
 
 // absolute is a path from the root directory on; nothing in it is resolved.
@@ -180,8 +204,9 @@ func step(at *os.File, name string, onTheWay bool) (*os.File, fs.FileInfo, error
 	return f, info, nil
 }
 
-// changeable says why others than root can change what an open place is or holds; top
-// is the owner of the root directory.
+// changeable says why others than root can change what an open place is or holds. In a user
+// namespace the root directory and what is above the user's own belong to the same stranger,
+// whom nothing there can keep out. In a directory such as /tmp only what is root's itself is safe.
 func changeable(f *os.File, info fs.FileInfo, top int) error {
 	kind := info.Mode().Type()
 	switch {

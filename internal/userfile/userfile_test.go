@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel/kerneltest"
 )
 
 func TestReplace(t *testing.T) {
@@ -103,4 +105,29 @@ func TestReplaceStaysOutOfOthers(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Empty(t, left)
+}
+
+// TestReplaceFollowsNoLinkOfOthers is root who is given a name that another user has made a
+// link, of which the file or the directory is root's.
+func TestReplaceFollowsNoLinkOfOthers(t *testing.T) {
+	kerneltest.NeedRoot(t, "to give links to others")
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	require.NoError(t, os.Mkdir(at("own"), 0o755))
+	require.NoError(t, os.WriteFile(at("own/file"), []byte("old"), 0o644))
+	for name, to := range map[string]string{"link": "own/file", "new": "own/none", "dir": "own"} {
+		require.NoError(t, os.Symlink(to, at(name)))
+		require.NoError(t, os.Lchown(at(name), 1234, -1))
+	}
+	for _, name := range []string{"link", "new", "dir/file", "dir/none"} {
+		for _, err := range []error{Replace(at(name), []byte("text"), 0o644), Writable(at(name))} {
+			assert.ErrorContains(t, err, "is a link of user 1234, and root writes through none of others", name)
+		}
+	}
+	left, err := os.ReadDir(at("own"))
+	require.NoError(t, err)
+	assert.Len(t, left, 1)
+	text, err := os.ReadFile(at("own/file"))
+	require.NoError(t, err)
+	assert.Equal(t, "old", string(text))
 }
