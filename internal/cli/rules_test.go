@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/exit"
 	"piton/internal/kernel"
 )
 
@@ -367,4 +368,37 @@ func TestRulesDryRun(t *testing.T) {
 		return false
 	})
 	assert.NotEqual(t, 3, levelOf(t, pid))
+}
+
+// TestRulesGoOnWithoutALog is a log on a full disk: rules are applied, and at the end it is
+// said that not all was printed.
+func TestRulesGoOnWithoutALog(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip("no /dev/full: ", err)
+	}
+	defer full.Close()
+	h, n := newHome(t), newNamesake(t)
+	first := n.start()
+	own := niceOf(t, first)
+	if own > 18 {
+		t.Skip("needs a nice value above its own")
+	}
+	file := filepath.Join(t.TempDir(), "rules.toml")
+	text := fmt.Sprintf("version = 1\n[[rule]]\nname = 'r'\ncomm = %q\nnice = %d\n", n.name, own+1)
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	cmd, errs := h.program("rules", "run", file), &locked{}
+	cmd.Stdout, cmd.Stderr = full, errs
+	require.NoError(t, cmd.Start())
+	late := time.AfterFunc(5*time.Minute, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	eventually(t, "the first has it", func() bool { return niceOf(t, first) == own+1 })
+	second := n.start()
+	eventually(t, "a later one has it", func() bool { return niceOf(t, second) == own+1 })
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	_ = cmd.Wait()
+	assert.Equal(t, exit.Some, cmd.ProcessState.ExitCode(), errs.String())
+	assert.Contains(t, errs.String(), "rules go on being applied, and nothing more is printed: write /dev/stdout: no space left on device")
+	assert.Contains(t, errs.String(), "it was changed, and piton journal shows it, but it could not be printed")
+	h.run("undo", "--all")
 }

@@ -57,6 +57,9 @@ restarted.`,
 				_, err := a.Write(d.Text)
 				return err
 			}
+			if a.ReadOnly {
+				return app.ErrReadOnly // a drop-in changes what the service has from its next start on
+			}
 			if d.User && systemOnly(dir) {
 				return exit.Usagef("--dir %s is the system manager's, and %s is of a user's own, which looks in ~/.config/systemd/user", dir, d.Unit)
 			}
@@ -67,7 +70,11 @@ restarted.`,
 			if err := userfile.Replace(file, d.Text, 0o644); err != nil {
 				return fmt.Errorf("write %s: %w", file, err)
 			}
-			a.Warn("wrote %s; it takes effect after systemctl daemon-reload and a restart of %s", file, d.Unit)
+			manager := "systemctl"
+			if d.User {
+				manager += " --user"
+			}
+			a.Warn("wrote %s; it takes effect after %s daemon-reload and a restart of %s", file, manager, d.Unit)
 			return nil
 		},
 	}

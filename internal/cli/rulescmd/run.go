@@ -87,7 +87,7 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 	defer source.Close()
 	ctx, reload, stop := signals(ctx, a)
 	defer stop()
-	printer := printer{a, path, source.Name, o.output}
+	printer, silent := printer{a, path, source.Name, o.output}, false
 	d, err := daemon.New(daemon.Options{
 		Load:   func() (*rules.Set, error) { return permitted(a, path, o) },
 		Reload: reload, Source: source.Source, Machine: machine, Self: kernel.TID(os.Getpid()),
@@ -96,8 +96,14 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 		Follower: follower(a, j, o),
 		Report: func(r daemon.Report) {
 			printer.report(r)
-			if a.WriteErr != nil { // nobody reads, as after the terminal was closed
+			a.Changed = a.Changed || r.Deed != nil && r.Deed.Entry > 0
+			switch {
+			case a.WriteErr == nil:
+			case !full(a.WriteErr): // nobody reads, as after the terminal was closed
 				stop()
+			case !silent:
+				silent = true
+				a.Warn("rules go on being applied, and nothing more is printed: %v", a.WriteErr)
 			}
 		},
 	})
@@ -118,7 +124,12 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 	_ = kernel.SlackTimers(10 * time.Millisecond) // without the right it costs more
 	err = d.Run(ctx)
 	printer.report(daemon.Report{Kind: daemon.Stopped, Note: fmt.Sprintf("%d rules were applied to processes", d.Stats().Applied)})
-	return errors.Join(err, a.WriteErr)
+	return err
+}
+
+// full reports whether an error is of a disk that has no room for more of a log.
+func full(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 // searcher is for rules whose placement is found by trying; nil where nothing is changed.
