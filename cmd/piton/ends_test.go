@@ -240,7 +240,7 @@ func TestSignalBeforeTheFirstFrame(t *testing.T) {
 	if testing.Short() {
 		t.Skip("drives a real terminal")
 	}
-	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGINT, syscall.SIGABRT} {
+	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGINT, syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGILL} {
 		p := openPTY(t)
 		fd := int(p.slave.Fd())
 		require.NoError(t, syscall.SetNonblock(fd, true))

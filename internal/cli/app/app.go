@@ -79,7 +79,7 @@ func (a *App) Interruptible(ctx context.Context) (_ context.Context, stop func()
 	release := func() {}
 	if signals == nil {
 		own := make(chan os.Signal, 1)
-		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT)
 		signals, release = own, func() { signal.Stop(own) }
 	}
 	ended := make(chan struct{})

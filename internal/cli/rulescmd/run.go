@@ -170,7 +170,7 @@ func signals(ctx context.Context, a *app.App) (_ context.Context, reload <-chan 
 	release := func() {}
 	if received == nil {
 		own := make(chan os.Signal, 4)
-		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT)
 		received, release = own, func() { signal.Stop(own) }
 	}
 	again := make(chan struct{}, 1)

@@ -14,9 +14,11 @@ import (
 
 var (
 	// endSignals are the signals that end the program. A channel of their own, with a place for
-	// each, takes them: nothing that comes before can make Notify drop one.
+	// each, takes them: nothing that comes before can make Notify drop one. Those of faults are
+	// caught where another process sends them; a fault of piton's own is a panic all the same.
 	endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGABRT, syscall.SIGALRM,
-		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU}
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU,
+		syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGSTKFLT}
 	// typed are those that keys of a terminal send: ^C and ^\.
 	typed = []os.Signal{syscall.SIGINT, syscall.SIGQUIT}
 	// others do not end it.
@@ -60,7 +62,7 @@ type signals struct {
 // catchSignals catches them from now on; watch acts on them. It is called before the
 // terminal is changed, and release after it was given back.
 func catchSignals() *signals {
-	const room = 8
+	const room = 16
 	s := &signals{kept: make(chan os.Signal, 1), ending: make(chan os.Signal, room), typed: make(chan os.Signal, room),
 		others: make(chan os.Signal, room), ended: make(chan struct{}), posts: make(chan tea.Msg, room),
 		continued: make(chan struct{}, 1), idle: make(chan struct{}), done: make(chan struct{})}
