@@ -133,3 +133,17 @@ func TestFilesThatSteerHaveOneReader(t *testing.T) {
 		assert.True(t, found[call], "%s is there no more", call)
 	}
 }
+
+// TestRootSaysWhichStateItDoesNotUse is $XDG_STATE_HOME of another user.
+func TestRootSaysWhichStateItDoesNotUse(t *testing.T) {
+	kerneltest.NeedRoot(t, "to give a directory to others")
+	dir := t.TempDir()
+	require.NoError(t, os.Chown(dir, 1234, -1))
+	h := newHome(t)
+	h.env[0] = "XDG_STATE_HOME=" + dir
+	r := h.run("journal", "-o", "json")
+	assert.Contains(t, r.err, "$XDG_STATE_HOME is not used: "+dir+" belongs to user 1234")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}

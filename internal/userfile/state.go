@@ -19,7 +19,7 @@ import (
 func StateDir(getenv func(string) string, euid int) string {
 	state, home := getenv("XDG_STATE_HOME"), getenv("HOME")
 	switch {
-	case filepath.IsAbs(state) && (euid != 0 || rootsOwn(state) == nil): // the specification says to ignore others
+	case filepath.IsAbs(state) && StateLeftOut(getenv, euid) == nil: // the specification says to ignore others
 	case euid == 0:
 		state = "/var/lib"
 	case home == "":
@@ -28,6 +28,15 @@ func StateDir(getenv func(string) string, euid int) string {
 		state = filepath.Join(home, ".local", "state")
 	}
 	return filepath.Join(state, "piton")
+}
+
+// StateLeftOut is why root does not use $XDG_STATE_HOME.
+func StateLeftOut(getenv func(string) string, euid int) error {
+	state := getenv("XDG_STATE_HOME")
+	if euid != 0 || !filepath.IsAbs(state) {
+		return nil
+	}
+	return rootsOwn(state)
 }
 
 // othersWrite are the permissions by which others than a file's owner write to it.

@@ -47,6 +47,7 @@ type App struct {
 	NoColor  bool
 	ASCII    bool
 	Source   flags.Choice // of the figures: SourceAuto or SourceProc
+	leftOut  bool         // it was said that $XDG_STATE_HOME is
 
 	WriteErr error          // the first one of standard output, which is the run's end
 	Changed  bool           // something was changed

@@ -12,6 +12,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/shell"
+	"piton/internal/userfile"
 )
 
 // Journal opens the journal of this user.
@@ -19,11 +20,20 @@ func (a *App) Journal() (*journal.Journal, error) {
 	if !a.Live() {
 		return nil, change.ErrNotLive
 	}
-	j, err := journal.Open(journal.Path(a.Getenv, kernel.EUID()))
+	j, err := journal.Open(a.journalPath())
 	if err != nil {
 		return nil, fmt.Errorf("nothing is changed without a journal, or it could not be undone: %w", err)
 	}
 	return j, nil
+}
+
+// journalPath is where the journal is. Root is told where it is not.
+func (a *App) journalPath() string {
+	if why := userfile.StateLeftOut(a.Getenv, kernel.EUID()); why != nil && !a.leftOut {
+		a.leftOut = true
+		a.Warn("$XDG_STATE_HOME is not used: %v", why)
+	}
+	return journal.Path(a.Getenv, kernel.EUID())
 }
 
 // JournalToRead opens the journal of this user, also where it cannot be written.
@@ -31,7 +41,7 @@ func (a *App) JournalToRead() (*journal.Journal, error) {
 	if !a.Live() {
 		return nil, change.ErrNotLive
 	}
-	return journal.OpenToRead(journal.Path(a.Getenv, kernel.EUID()))
+	return journal.OpenToRead(a.journalPath())
 }
 
 // Guards starts and finds the guards of this user.
