@@ -62,6 +62,9 @@ func findRules(a *app.App, args []string) (string, error) {
 			return path, nil
 		}
 	}
+	if len(files) == 1 {
+		return "", fmt.Errorf("there is no rules file %s", files[0])
+	}
 	return "", fmt.Errorf("there is no rules file: neither %s", strings.Join(files, " nor "))
 }
 
