@@ -83,7 +83,7 @@ func (d *Deed) State() string {
 		}
 	case Foreign:
 		words = fmt.Sprintf("made in another %s namespace", d.Entry.Foreign)
-	case PartlyInForce, TaskEnded, Lapsed:
+	case PartlyInForce, ChangedAgain, TaskEnded, Lapsed:
 		words = cmp.Or(d.Found.words, words)
 	}
 	parts := []string{words}

@@ -80,7 +80,7 @@ func TestStateOfDeeds(t *testing.T) {
 		deeds[i].Found = found[deeds[i].ID]
 		got = append(got, deeds[i].State())
 	}
-	assert.Equal(t, []string{"1 of 2 in force, reverted in 12 s unless kept", "task has ended", "changed by someone else", "under way"}, got)
+	assert.Equal(t, []string{"1 of 2 in force, reverted in 12 s unless kept", "task has ended", "changed again by entry 9", "under way"}, got)
 	assert.Equal(t, "affinity of a (100), 2 threads", deeds[0].What())
 	assert.Equal(t, "0-1 → 1", deeds[0].Change())
 	assert.Equal(t, "a", TaskName(inForce.Changes[1], inForce.Changes), "of the same process")

@@ -83,7 +83,7 @@ func TestUndoOfAPinThatACPUTookAway(t *testing.T) {
 	apply(t, tuner, pinTo(2, 10))
 	apply(t, tuner, pinTo(3, 10))
 	m.SetOnline(without3)
-	assert.Equal(t, []string{"changed by someone else", "no longer in force (CPU 3 went offline)"}, states(t, j, tuner))
+	assert.Equal(t, []string{"changed again by entry 2", "no longer in force (CPU 3 went offline)"}, states(t, j, tuner))
 	outcome := undo(t, tuner, change.UndoRequest{IDs: []uint64{1}})
 	assert.Equal(t, []string{"refused: entry 2 has changed it from 2 to 3 since; undo that one first, or force this"}, reasons(outcome))
 	assert.Equal(t, []string{"affinity 0-3 to 2: done"}, changetest.Brief(undo(t, tuner, change.UndoRequest{Last: 1}).Changes))

@@ -18,6 +18,7 @@ const (
 	InForce
 	PartlyInForce
 	ChangedSince // by someone else
+	ChangedAgain // by a newer deed
 	Lapsed       // nobody changed it: a CPU went offline, as far as is known
 	TaskEnded
 	Undone
@@ -27,7 +28,7 @@ const (
 	Foreign // made in another namespace
 )
 
-var standings = [...]string{Unknown: "", InForce: "in force", PartlyInForce: "partly in force", ChangedSince: "changed by someone else", Lapsed: noLongerInForce,
+var standings = [...]string{Unknown: "", InForce: "in force", PartlyInForce: "partly in force", ChangedSince: "changed by someone else", ChangedAgain: "changed again", Lapsed: noLongerInForce,
 	TaskEnded: "task has ended", Undone: "undone", PastBoot: "before this boot", AnUndo: "undo", ChangedNothing: "nothing changed", Foreign: "made in another namespace"}
 
 func (s Standing) String() string { return standings[s] }
@@ -63,26 +64,37 @@ const maxChecked = 64
 // Check looks at the newest deeds that may still be in force, and returns by entry what
 // it found.
 func Check(ctx context.Context, c Checker, deeds []Deed) map[uint64]*Found {
-	out := map[uint64]*Found{}
+	out, newer := map[uint64]*Found{}, map[attr.Key]uint64{}
 	for i := len(deeds) - 1; i >= 0 && len(out) < maxChecked; i-- {
 		d := deeds[i]
 		if d.Found = nil; d.Standing() != Unknown {
 			continue
 		}
 		if plan, err := c.PlanUndo(ctx, UndoRequest{IDs: []uint64{d.ID}}); err == nil {
-			out[d.ID] = find(plan)
+			out[d.ID] = find(plan, newer)
+		}
+		for _, c := range d.Changes {
+			if c.Took() {
+				newer[c.Key()] = d.ID
+			}
 		}
 	}
 	return out
 }
 
-// find reads what would be undone as what is in force.
-func find(plan Plan) *Found {
+// find reads what would be undone as what is in force. newer are the entries that changed
+// something after this one.
+func find(plan Plan, newer map[attr.Key]uint64) *Found {
 	f := &Found{Changes: map[attr.Key]FoundChange{}}
 	count := map[Standing]int{}
 	var offline cpuset.Set
+	again := ""
 	for _, c := range plan.Changes {
 		s := FoundChange{Standing: ChangedSince, Why: c.Reason}
+		if id, ok := newer[c.Key()]; ok {
+			s = FoundChange{Standing: ChangedAgain, Why: fmt.Sprintf("%s by entry %d", ChangedAgain, id)}
+			again = s.Why
+		}
 		gone, lapsed := plan.lapsed[c.Key()]
 		switch {
 		case c.Gone() && c.IsFile():
@@ -113,6 +125,8 @@ func find(plan Plan) *Found {
 		f.words = fmt.Sprintf("%d of %d in force", count[InForce], n)
 	case count[ChangedSince] > 0:
 		f.Standing = ChangedSince
+	case count[ChangedAgain] > 0:
+		f.Standing, f.words = ChangedAgain, again
 	case count[Lapsed] > 0:
 		f.Standing = Lapsed
 		if !offline.Empty() {
