@@ -136,7 +136,7 @@ func containerNamed(name string) string {
 	return kind[strings.LastIndexByte(kind, ':')+1:] + ":" + id[:shortID]
 }
 
-// OwnerOf shortens a control group to whose it is: its container, else its unit, each after
+// OwnerOf shortens a control group to its owner: the container, else the unit, each after
 // the user's number where it is below a user's own manager: "1000/app.service". Of others it
 // is the last name.
 func OwnerOf(cgroup string) string {

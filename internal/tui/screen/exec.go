@@ -51,8 +51,8 @@ func (r *root) takeBack() {
 	r.term.keys.lend(false)
 }
 
-// A command that is to end gets SIGTERM, and SIGKILL where that does not help: strace lets go
-// of its tasks with both. What sudo has started as root may get neither, and is not waited
+// A command that is to end gets SIGTERM, and SIGKILL where that does not help: strace detaches
+// from its tasks with both. What sudo has started as root may get neither, and is not waited
 // for: once the shell has the terminal, it reads it no more.
 const graceTime, killTime = 3 * time.Second, time.Second
 
