@@ -127,12 +127,13 @@ func walk(path string, is judge) (at place, wrong, err error) {
 	at.end = root
 	for links := 0; rest != ""; {
 		var next string
-		if next, rest, _ = strings.Cut(rest, "/"); next == "" || next == "." {
+		var directory bool // a slash follows
+		if next, rest, directory = strings.Cut(rest, "/"); next == "" || next == "." {
 			continue
 		}
-		f, info, err := step(at.end, next, rest != "")
+		f, info, err := step(at.end, next, directory)
 		if err != nil {
-			if rest == "" && errors.Is(err, fs.ErrNotExist) {
+			if !directory && errors.Is(err, fs.ErrNotExist) {
 				return place{dir: at.end, name: next}, wrong, err
 			}
 			return place{}, wrong, err
@@ -142,6 +143,9 @@ func walk(path string, is judge) (at place, wrong, err error) {
 			wrong = is(f, info, owner(top))
 		}
 		if info.Mode().Type() != fs.ModeSymlink {
+			if directory && !info.IsDir() {
+				return place{}, wrong, syscall.ENOTDIR
+			}
 			at = place{dir: at.end, name: next, end: f}
 			continue
 		}
@@ -153,9 +157,12 @@ func walk(path string, is judge) (at place, wrong, err error) {
 			return place{}, wrong, err
 		}
 		if strings.HasPrefix(to, "/") {
-			at.end = root
+			at = place{end: root}
 		}
-		rest = to + "/" + rest
+		if directory {
+			to += "/" + rest
+		}
+		rest = to
 	}
 	return at, wrong, nil
 }

@@ -131,3 +131,17 @@ func TestReplaceFollowsNoLinkOfOthers(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "old", string(text))
 }
+
+// A slash at the end means a directory: nothing is written.
+func TestReplaceMakesNoDirectoryAFile(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), []byte("old"), 0o644))
+	for name, want := range map[string]string{"/none/": "no such file or directory", "/file/": "not a directory", "/": "is a directory", "": "is a directory"} {
+		for _, err := range []error{Replace(dir+name, []byte("text"), 0o644), Writable(dir + name)} {
+			assert.ErrorContains(t, err, want, name)
+		}
+	}
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, left, 1)
+}
