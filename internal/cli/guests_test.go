@@ -116,7 +116,9 @@ var guests = []guest{
 	},
 	{
 		name: "guard", kernel: usualKernel, shape: fourCPUs, memory: 768,
-		runs: []guestRun{inCLI(guards, []string{"TestVMStarvedGuard"}, hotplug)},
+		// CPUs go offline before the fair server's runtime was changed: Linux 6.12 divided by zero
+		// in inactive_task_timer once where it was the other way round.
+		runs: []guestRun{inCLI(hotplug), inCLI(guards, []string{"TestVMStarvedGuard"})},
 		paths: []string{
 			"internal/change", "internal/child", "internal/kernel", "internal/procfs", "internal/rescue", "internal/rules/daemon", "internal/cli/changes",
 			"internal/cli/rescue_test.go", "internal/cli/vm_guard_test.go", "internal/cli/vm_hotplug_test.go", "internal/cli/vm_session_test.go", "internal/cli/vm_starved_test.go", "internal/cli/vm_trial_test.go",
