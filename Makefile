@@ -98,9 +98,6 @@ generate: ## rewrite the generated parts of the help's pages and, with the clang
 	$(GO) generate ./internal/bpf
 	$(GO) test ./cmd/piton -run TestReadmeIsGenerated -update
 
-generated: generate ## fail if a generated file was not up to date
-	git diff --exit-code -- cmd testdata internal
-
 guests: ## run what needs many CPUs or other kernels in ../shared/vm, where that is (GUESTS=full, weekly, changed or names)
 	@if [ -x ../shared/vm/run ]; then \
 		PITON_GUESTS=$(GUESTS) $(GO) test ./internal/cli -run '^TestGuests$$' -count=1 -timeout 5h -v; \
@@ -134,4 +131,4 @@ truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and 
 expected: ## what piton expects of each CPU, and what a probe then gets there, which runs for EXPECTED ms (5 minutes)
 	PITON_TEST_EXPECTED=$(EXPECTED) $(GO) test ./internal/model -run '^TestExpected$$' -count=1 -timeout 60m -v
 
-.PHONY: help build run test quick full flaky weekly fmt arm64 ordinary long race lint fuzz golden pictures man generate generated guests simulate simulate-defects bench cost truth expected
+.PHONY: help build run test quick full flaky weekly fmt arm64 ordinary long race lint fuzz golden pictures man generate guests simulate simulate-defects bench cost truth expected
