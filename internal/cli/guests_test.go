@@ -130,7 +130,9 @@ var guests = []guest{
 			[]guestRun{realChanges, inCLI(watched, layout, memory, attribute, []string{"TestVMHotplugDuringBench", "TestVMIsolateKilled", "TestVMKilledSpread", "TestVMThreadedIRQ"}, isolation, lines)}),
 	},
 	// An emulated guest of 7.2 and newer can stand still under FIFO 99 without throttling: no TestVMStarvedGuard.
-	{name: "newest-guard", weekly: true, kernel: newestKernel, shape: fourCPUs, memory: 768, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards, hotplug, suspend)}},
+	// Linux 7.3 in QEMU sleeps and is not woken: not by its clock, nor after a hibernation
+	// that finds no swap.
+	{name: "newest-guard", weekly: true, kernel: newestKernel, shape: fourCPUs, memory: 768, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards, hotplug)}},
 	{name: "long-guard", weekly: true, kernel: usualKernel, shape: fourCPUs, memory: 768, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards[:1], []string{"TestVMStarvedGuard"}, suspend)}},
 	{name: "schedext", weekly: true, kernel: "7.2", shape: fourCPUs, memory: 1024, runs: []guestRun{aggregation, aggregated, inCLI(schedExts, hotplug, suspend)}},
 	{name: "old-hotplug", weekly: true, kernel: oldKernel, shape: fourCPUs, memory: 768, runs: []guestRun{inCLI(hotplug, suspend)}},

@@ -190,13 +190,19 @@ func spin(ctx context.Context, c cycle.Counter, d time.Duration) (spun, error) {
 	return s, nil
 }
 
-// usual is the median time between two readings, at least 1.
+// enough readings give their usual time.
+const enough = 16
+
+// usual is the median time between two readings, at least 1. A thread that loses its CPU
+// before the first of them has none within the 10 ms, and looks again.
 func usual(c cycle.Counter) uint64 {
 	buf := make([]cycle.Gap, 2048)
-	n, _ := c.Gaps(context.Background(), buf, 0, c.Now()+c.Ticks(10*time.Millisecond))
 	var lengths []uint64
-	for _, g := range buf[n/4 : n] {
-		lengths = append(lengths, g.End-g.Start)
+	for try := 0; try < 100 && len(lengths) < enough; try++ {
+		n, _ := c.Gaps(context.Background(), buf, 0, c.Now()+c.Ticks(10*time.Millisecond))
+		for _, g := range buf[n/4 : n] {
+			lengths = append(lengths, g.End-g.Start)
+		}
 	}
 	if len(lengths) == 0 {
 		return 1

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/workloads/internal/cycle"
 )
 
 func TestRunAddsUp(t *testing.T) {
@@ -38,6 +40,20 @@ func TestRunAddsUp(t *testing.T) {
 		require.NoError(t, json.Unmarshal(b, &back))
 		assert.Equal(t, r.Picture(100), back.Picture(100))
 	}
+}
+
+// TestUsualOfAThreadThatWaited has a thread that loses its CPU for 20 ms before its first
+// reading, and between two others: readings are 50 ns apart.
+func TestUsualOfAThreadThatWaited(t *testing.T) {
+	at, reading := uint64(0), 0
+	c := cycle.Counter{Source: cycle.Clock, Hz: 1e9, Now: func() uint64 {
+		if reading++; reading == 2 || reading == 7 {
+			at += 20e6
+		}
+		at += 50
+		return at
+	}}
+	assert.EqualValues(t, 50, usual(c))
 }
 
 func TestEndsWithItsContext(t *testing.T) {
