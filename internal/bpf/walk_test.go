@@ -19,6 +19,7 @@ import (
 	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 type masksByRow []cpuset.Set
@@ -166,6 +167,7 @@ func TestWalkGoesOnWhereItStopped(t *testing.T) {
 			_ = churn.Wait()
 		})
 	}
+	came, began := forks(t), time.Now()
 	for round := range 12 {
 		all := round%2 == 0
 		before := numbers(t)
@@ -191,6 +193,15 @@ func TestWalkGoesOnWhereItStopped(t *testing.T) {
 			require.True(t, seen[tid])
 		}
 	}
+	t.Logf("%.0f tasks came each second", float64(forks(t)-came)/time.Since(began).Seconds())
+}
+
+// forks is how many tasks have been made since boot.
+func forks(t *testing.T) uint64 {
+	t.Helper()
+	c, err := procfs.New("/").Counters()
+	require.NoError(t, err)
+	return c.Forks
 }
 
 // numbers are those of all tasks. In the time of a walk none is another's.
