@@ -11,7 +11,7 @@ func (r *Runner) readClock() clockReading {
 	now := time.Now()
 	wall := now
 	if r.WallClock != nil {
-		wall = r.WallClock()
+		wall = r.WallClock(now)
 	}
 	return clockReading{wall.Round(0), now} // Round(0) leaves the time of day alone
 }

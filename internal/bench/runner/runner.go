@@ -32,9 +32,9 @@ type Runner struct {
 	Store     *store.Store // where results are kept; nil = nowhere
 	// Conditions are read at the start of a study; nil = not read.
 	Conditions func() bench.Conditions
-	// WallClock tells the time of day, nil = time.Now. No length of time is taken
-	// from it.
-	WallClock func() time.Time
+	// WallClock tells the time of day at a moment, nil = that of the moment itself. No
+	// length of time is taken from it.
+	WallClock func(time.Time) time.Time
 }
 
 // Run runs the study in its Canonical form, and calls on, if not nil, for each event from the calling
