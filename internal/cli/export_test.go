@@ -120,6 +120,58 @@ func TestExportSystemdOfAUser(t *testing.T) {
 	assert.Contains(t, r.err, "is the system manager's")
 }
 
+// TestExportSystemdLeavesEdits replaces piton's own drop-in only, and makes no directory
+// through a link of others.
+func TestExportSystemdLeavesEdits(t *testing.T) {
+	h, dir := newHome(t), t.TempDir()
+	file := filepath.Join(dir, "web.service.d", "50-piton.conf")
+	root := serviceHost(t, "/system.slice/web.service")
+	export := func(args ...string) result {
+		return h.run(append([]string{"--host-root", root, "export", "systemd", "77", "--dir", dir}, args...)...)
+	}
+	text := func() string {
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		return string(b)
+	}
+	for range 2 {
+		require.Zero(t, export().code)
+	}
+	first := text()
+	status := filepath.Join(root, "proc/77/status")
+	b, err := os.ReadFile(status)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(status, []byte(strings.Replace(string(b), "2-3,6", "4", 1)), 0o644))
+	require.Zero(t, export().code)
+	second := text()
+	assert.NotEqual(t, first, second, "piton's own is replaced")
+
+	for _, theirs := range []string{second + "Nice=5\n", "[Service]\nNice=5\n"} {
+		require.NoError(t, os.WriteFile(file, []byte(theirs), 0o644))
+		r := export()
+		assert.Equal(t, exit.Failed, r.code)
+		assert.Equal(t, "piton: "+file+": it was not written by piton, or has been edited since; --force overwrites it\n", r.err)
+		assert.Equal(t, theirs, text())
+		r = export("--force")
+		require.Zero(t, r.code, r.err)
+		assert.Equal(t, second, text())
+	}
+
+	if os.Geteuid() != 0 {
+		return
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "own"), 0o755))
+	require.NoError(t, os.Symlink("own", filepath.Join(dir, "link")))
+	require.NoError(t, os.Lchown(filepath.Join(dir, "link"), 1234, -1))
+	dir = filepath.Join(dir, "link")
+	r := export()
+	assert.Equal(t, exit.Failed, r.code)
+	assert.Contains(t, r.err, dir+" is a link of user 1234, and root writes through none of others")
+	left, err := os.ReadDir(filepath.Join(filepath.Dir(dir), "own"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+}
+
 // verifyUnit has systemd judge a unit with the drop-in.
 func verifyUnit(t *testing.T, dir, unit string) {
 	t.Helper()

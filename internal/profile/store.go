@@ -8,23 +8,24 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"piton/internal/userfile"
 )
 
 // ErrEdited is Save's error for a file that piton did not write, or that
 // somebody has edited since.
-var ErrEdited = errors.New("it was not written by piton save, or has been edited since")
+var ErrEdited = errors.New("it was not written by piton, or has been edited since")
 
 const sumPrefix = "# saved by piton; sum of what follows: "
 
-// stamped puts a sum before the text, by which Save knows its own work again.
+// stamped puts a sum before the text, by which piton knows its own work again.
 func stamped(text []byte) []byte {
 	sum := sha256.Sum256(text)
 	return append([]byte(sumPrefix+hex.EncodeToString(sum[:8])+"\n"), text...)
 }
 
-// untouched reports whether a file is as Save left it.
+// untouched reports whether a file is as piton left it.
 func untouched(data []byte) bool {
 	line, text, ok := bytes.Cut(data, []byte("\n"))
 	if !ok || !bytes.HasPrefix(line, []byte(sumPrefix)) {
@@ -37,7 +38,20 @@ func untouched(data []byte) bool {
 // text or the new one. A file that somebody has edited is left alone, with
 // ErrEdited, unless forced.
 func Save(path string, p *Profile, force bool) error {
-	data := stamped(Encode(p))
+	return save(path, stamped(Encode(p)), force)
+}
+
+// Save writes the drop-in to its file below a folder of systemd's, as Save of a profile
+// does, and returns its path.
+func (d DropIn) Save(dir string, force bool) (path string, err error) {
+	path = filepath.Join(dir, d.Unit+".d", "50-piton.conf")
+	if err := userfile.MakeDir(filepath.Dir(path)); err != nil {
+		return path, err
+	}
+	return path, save(path, d.Text, force)
+}
+
+func save(path string, data []byte, force bool) error {
 	mode := fs.FileMode(0o644)
 	info, err := os.Stat(path)
 	switch {

@@ -45,7 +45,7 @@ func Systemd(p UnitSettings) (DropIn, error) {
 	if text := b.String(); strings.HasSuffix(text, "[Service]\n") {
 		return DropIn{}, fmt.Errorf("%s (%d) has no setting that differs from how systemd starts a service", comment(p.Comm), p.PID)
 	}
-	return DropIn{unit, user, []byte(b.String())}, nil
+	return DropIn{unit, user, stamped([]byte(b.String()))}, nil
 }
 
 func systemdPolicy(b *strings.Builder, p UnitSettings) {

@@ -3,7 +3,6 @@ package report
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"piton/internal/chart"
@@ -23,7 +22,7 @@ func WriteFile(path string, p Page) error {
 // returns their paths.
 func WriteFiles(dir, name string, p Page) (html, svg string, err error) {
 	html, svg = filepath.Join(dir, name+".html"), filepath.Join(dir, name+".svg")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := userfile.MakeDir(dir); err != nil {
 		return "", "", fmt.Errorf("write the report: %w", err)
 	}
 	var figures []chart.Figure

@@ -1,39 +1,52 @@
 package userfile
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
-	"syscall"
-
-	"piton/internal/kernel"
 )
 
 // folder is an open directory: what is done in it is done in this one, whatever
 // becomes of its path meanwhile.
 type folder struct{ *os.File }
 
-// openFolder opens the directory of a path that the user names.
-func openFolder(path string) (folder, error) {
-	f, err := resolved(kernel.NoDir, path, path, kernel.OpenPath|syscall.O_DIRECTORY, 0, kernel.NoMagicLinks)
-	return folder{f}, err
+// MakeDir makes a directory and those above it that are missing. Root makes none through
+// a link of others.
+func MakeDir(path string) error {
+	dir, err := makeFolder(filepath.Clean(path), 0o755)
+	if err != nil {
+		return err
+	}
+	return dir.Close()
 }
 
-// makeFolder is openFolder that creates what is missing, for the user alone.
-func makeFolder(path string) (folder, error) {
+// openFolder opens a directory. Root goes through no link of others.
+func openFolder(path string) (folder, error) {
+	at, foreign, err := walk(path+"/", linkOfOthers)
+	_ = at.dir.Close() // a place only; nil is no file
+	if err = cmp.Or(foreign, err); err != nil {
+		_ = at.end.Close()
+		return folder{}, err
+	}
+	return folder{at.end}, nil
+}
+
+// makeFolder is openFolder that creates what is missing of a clean path.
+func makeFolder(path string, mode fs.FileMode) (folder, error) {
 	dir, err := openFolder(path)
 	if !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
 		return dir, err
 	}
-	above, err := makeFolder(filepath.Dir(path))
+	above, err := makeFolder(filepath.Dir(path), mode)
 	if err != nil {
 		return folder{}, err
 	}
 	defer above.Close()
-	if err := above.mkdir(filepath.Base(path)); err != nil {
+	if err := above.mkdir(filepath.Base(path), mode); err != nil {
 		return folder{}, err
 	}
 	return openFolder(path)
@@ -44,8 +57,8 @@ func (d folder) at(name string) string {
 	return filepath.Join("/proc/self/fd", strconv.Itoa(int(d.Fd())), name)
 }
 
-func (d folder) mkdir(name string) error {
-	if err := os.Mkdir(d.at(name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+func (d folder) mkdir(name string, mode fs.FileMode) error {
+	if err := os.Mkdir(d.at(name), mode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return &fs.PathError{Op: "mkdir", Path: filepath.Join(d.Name(), name), Err: bare(err)}
 	}
 	return nil

@@ -87,7 +87,7 @@ func ReplaceState(path string, d Durability, write func(io.Writer) error) error 
 func openState(path string, create bool) (folder, error) {
 	find := openFolder
 	if create {
-		find = makeFolder
+		find = func(path string) (folder, error) { return makeFolder(path, 0o700) }
 	}
 	above, err := find(filepath.Dir(path))
 	if err != nil {
@@ -96,7 +96,7 @@ func openState(path string, create bool) (folder, error) {
 	defer above.Close()
 	name := filepath.Base(path)
 	if create {
-		if err := above.mkdir(name); err != nil {
+		if err := above.mkdir(name, 0o700); err != nil {
 			return folder{}, err
 		}
 	}

@@ -120,7 +120,8 @@ func TestReplaceFollowsNoLinkOfOthers(t *testing.T) {
 		require.NoError(t, os.Lchown(at(name), 1234, -1))
 	}
 	for _, name := range []string{"link", "new", "dir/file", "dir/none"} {
-		for _, err := range []error{Replace(at(name), []byte("text"), 0o644), Writable(at(name))} {
+		_, state := OpenState(filepath.Join(at(name), "below", "piton", "journal"), os.O_RDWR|os.O_CREATE)
+		for _, err := range []error{Replace(at(name), []byte("text"), 0o644), Writable(at(name)), MakeDir(at(name) + "/below"), state} {
 			assert.ErrorContains(t, err, "is a link of user 1234, and root writes through none of others", name)
 		}
 	}
@@ -144,4 +145,23 @@ func TestReplaceMakesNoDirectoryAFile(t *testing.T) {
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, left, 1)
+}
+
+func TestMakeDir(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "own"), 0o700))
+	require.NoError(t, os.Symlink("own", filepath.Join(dir, "link")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+	for range 2 {
+		require.NoError(t, MakeDir(filepath.Join(dir, "link/one/two")+"/"))
+	}
+	left, err := os.ReadDir(filepath.Join(dir, "own/one/two"))
+	require.NoError(t, err)
+	assert.Empty(t, left)
+	for _, name := range []string{"file", "file/below"} {
+		assert.ErrorIs(t, MakeDir(filepath.Join(dir, name)), syscall.ENOTDIR, name)
+	}
+	t.Chdir(dir)
+	require.NoError(t, MakeDir("relative/one"))
+	assert.DirExists(t, "relative/one")
 }

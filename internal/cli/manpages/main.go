@@ -67,7 +67,7 @@ func write(dir string, cmd *cobra.Command) error {
 	cmd.DisableAutoGenTag = true
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-") + "." + header.Section
 	file := filepath.Join(dir, "man"+header.Section, name)
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	if err := userfile.MakeDir(filepath.Dir(file)); err != nil {
 		return err
 	}
 	var page bytes.Buffer

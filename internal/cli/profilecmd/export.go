@@ -2,7 +2,6 @@ package profilecmd
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -15,7 +14,6 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/profile"
-	"piton/internal/userfile"
 )
 
 func newExport(a *app.App) *cobra.Command {
@@ -33,15 +31,16 @@ systemd service, or as a shell script.`,
 }
 
 func newExportSystemd(a *app.App) *cobra.Command {
-	dir := ""
+	dir, force := "", false
 	cmd := &cobra.Command{
 		Use:   "systemd TARGET",
 		Short: "write a systemd drop-in with a process's settings",
 		Long: `Write a drop-in (systemd.exec(5)) for the service that the process belongs to: CPUAffinity, Nice,
 CPUSchedulingPolicy, CPUSchedulingPriority, CPUSchedulingResetOnFork, IOSchedulingClass, IOSchedulingPriority,
 NUMAPolicy and NUMAMask, where they differ from systemd's defaults.
-It is written to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. It takes effect when the service is
-restarted.`,
+It is written to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. A file there that piton did
+not write, or that somebody has edited since, is left alone unless --force is given. The drop-in takes effect when
+the service is restarted.`,
 		Example: "  piton export systemd nginx\n  piton export systemd nginx --dir /etc/systemd/system && systemctl daemon-reload",
 		Args:    flags.OneArg("target"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -63,12 +62,9 @@ restarted.`,
 			if d.User && systemOnly(dir) {
 				return exit.Usagef("--dir %s is the system manager's, and %s is of a user's own, which looks in ~/.config/systemd/user", dir, d.Unit)
 			}
-			file := filepath.Join(dir, d.Unit+".d", "50-piton.conf")
-			if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-				return err
-			}
-			if err := userfile.Replace(file, d.Text, 0o644); err != nil {
-				return fmt.Errorf("write %s: %w", file, err)
+			file, err := d.Save(dir, force)
+			if err != nil {
+				return notWritten(file, err)
 			}
 			manager := "systemctl"
 			if d.User {
@@ -79,6 +75,7 @@ restarted.`,
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "write the drop-in below `DIR`, such as /etc/systemd/system")
+	cmd.Flags().BoolVar(&force, "force", false, overEdited)
 	return cmd
 }
 

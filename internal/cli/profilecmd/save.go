@@ -27,6 +27,9 @@ With --all, save every setting of everything, and the kernel settings that tunin
 The file is replaced as a whole. A file that piton save did not write, or that somebody has edited since,
 is left alone unless --force is given. "-" writes to standard output.`
 
+// overEdited is the help of --force where it is about a file.
+const overEdited = "also over a file that was edited"
+
 type saveOptions struct {
 	all, force bool
 	cpu        string
@@ -49,7 +52,7 @@ func newSave(a *app.App) *cobra.Command {
 	cmd.Flags().BoolVar(&o.all, "all", false, "every setting, also those that are as Linux starts")
 	cmd.Flags().StringArrayVar(&o.sysctls, "sysctl", nil, "also the kernel settings of this `NAME` or glob")
 	cmd.Flags().StringVar(&o.cpu, "cpu", "", "only tasks and interrupts that may come to one of these `CPUS`")
-	cmd.Flags().BoolVar(&o.force, "force", false, "also over a file that was edited")
+	cmd.Flags().BoolVar(&o.force, "force", false, overEdited)
 	return cmd
 }
 
@@ -114,16 +117,20 @@ func store(a *app.App, file string, p *profile.Profile, force bool) error {
 		_, err := a.Write(profile.Encode(p))
 		return err
 	}
-	err := profile.Save(file, p, force)
+	if err := profile.Save(file, p, force); err != nil {
+		return notWritten(file, err)
+	}
+	a.Warn("%s has %s", file, p.Summary())
+	return nil
+}
+
+// notWritten is the error for a file that was not written.
+func notWritten(file string, err error) error {
 	if errors.Is(err, profile.ErrEdited) {
 		return fmt.Errorf("%w; --force overwrites it", err)
 	}
 	if _, ok := errors.AsType[*fs.PathError](err); ok { // of the file that is there, which the error names
 		return err
 	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", file, err)
-	}
-	a.Warn("%s has %s", file, p.Summary())
-	return nil
+	return fmt.Errorf("write %s: %w", file, err)
 }
