@@ -140,8 +140,8 @@ func TestPastBootIsLeftAlone(t *testing.T) {
 	assert.Empty(t, m.Calls())
 }
 
-// Numbers of another namespace mean other tasks: their entries are shown and refused,
-// and stay for those who made them.
+// Numbers of another namespace mean other tasks: their entries are named, and refused by
+// number, and stay for those who made them.
 func TestForeignEntriesAreRefusedAndNotConsumed(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
@@ -151,9 +151,17 @@ func TestForeignEntriesAreRefusedAndNotConsumed(t *testing.T) {
 	apply(t, m.Tuner(change.Options{Journal: there}), pin(change.ScopeProcess, cpuset.Of(1), 10))
 	tuner := m.Tuner(change.Options{Journal: here})
 	const why = "entry 1 was made in another PID namespace: undo it there"
+	const note = "left alone: entry 1 of another namespace; undo works only there"
 	for name, q := range map[string]change.UndoRequest{
-		"all": {All: true}, "forced": {All: true, Force: true}, "by number": {IDs: []uint64{1}}, "and so, forced": {IDs: []uint64{1}, Force: true},
+		"all": {All: true}, "forced": {All: true, Force: true}, "since": {Since: time.Now().Add(-time.Hour)},
 	} {
+		outcome := undo(t, tuner, q)
+		assert.Empty(t, outcome.Changes, name)
+		assert.Equal(t, []string{note}, change.Texts(outcome.Warnings), name)
+		assert.Equal(t, change.AllDone, outcome.Verdict(), name)
+		assert.Zero(t, outcome.Entry, name)
+	}
+	for name, q := range map[string]change.UndoRequest{"by number": {IDs: []uint64{1}}, "and so, forced": {IDs: []uint64{1}, Force: true}} {
 		p, err := tuner.PlanUndo(t.Context(), q)
 		require.NoError(t, err, name)
 		assert.Equal(t, []string{"affinity 1 to 0-3: refused"}, brief(p.Changes), name)
@@ -168,9 +176,10 @@ func TestForeignEntriesAreRefusedAndNotConsumed(t *testing.T) {
 
 	apply(t, tuner, pin(change.ScopeProcess, cpuset.Of(2), 10)) // of this one's own
 	outcome := undo(t, tuner, change.UndoRequest{All: true})
-	assert.ElementsMatch(t, []string{"affinity 2 to 1: done", "affinity 1 to 0-3: refused"}, brief(outcome.Changes))
+	assert.Equal(t, []string{"affinity 2 to 1: done"}, brief(outcome.Changes))
 	assert.Equal(t, []uint64{2}, outcome.Undone)
-	assert.Equal(t, change.Some, outcome.Verdict())
+	assert.Equal(t, []string{note}, change.Texts(outcome.Warnings))
+	assert.Equal(t, change.AllDone, outcome.Verdict())
 	assert.Equal(t, "1", m.Task(10).Affinity.String())
 	assert.False(t, changetest.Entries(t, here)[0].Undone)
 

@@ -180,10 +180,10 @@ func undoneAll(entries []Entry, ids map[uint64]bool) []Entry {
 
 // choose returns the entries to undo.
 func (u *undoer) choose() (map[uint64]bool, error) {
-	var able []uint64 // the newest first
 	if len(u.q.IDs) > 0 {
 		return u.byID()
 	}
+	var able, foreign []uint64 // the newest first
 	for _, e := range slices.Backward(u.entries) {
 		here := e
 		here.Foreign = ""
@@ -191,33 +191,28 @@ func (u *undoer) choose() (map[uint64]bool, error) {
 		case e.Time.Before(u.q.Since) || !here.Undoable():
 		case e.Foreign == "":
 			able = append(able, e.ID)
-		case u.q.All:
-			u.q.IDs = append(u.q.IDs, e.ID)
-			u.foreign(e)
+		case u.q.wide():
+			foreign = append(foreign, e.ID)
 		}
 	}
 	switch {
-	case u.q.Last < 0 || u.q.Last == 0 && !u.q.All && u.q.Since.IsZero():
+	case u.q.Last < 0 || u.q.Last == 0 && !u.q.wide():
 		return nil, attr.Usagef("say what to undo: entries by number, how many of the last, since when, or all")
-	case len(able) == 0 && len(u.plan.Changes) == 0 && len(u.plan.damage) == 0:
+	case len(able)+len(foreign)+len(u.plan.damage) == 0:
 		return nil, ErrNothingToUndo
-	case !u.q.All && u.q.Since.IsZero() && u.q.Last < len(able):
+	case !u.q.wide() && u.q.Last < len(able):
 		able = able[:u.q.Last]
 	}
-	u.q.IDs = append(u.q.IDs, able...)
-	return set(able), nil
+	u.q.IDs = append(foreign, able...)
+	return u.byID()
 }
 
-func set(ids []uint64) map[uint64]bool {
-	out := make(map[uint64]bool, len(ids))
-	for _, id := range ids {
-		out[id] = true
-	}
-	return out
-}
+// wide reports whether entries are meant by what they have in common: those that can be
+// undone elsewhere only are named, and do not fail it.
+func (q UndoRequest) wide() bool { return q.All || !q.Since.IsZero() }
 
 func (u *undoer) byID() (map[uint64]bool, error) {
-	out := map[uint64]bool{}
+	out, foreign := map[uint64]bool{}, map[uint64]bool{}
 	for _, id := range slices.Sorted(slices.Values(u.q.IDs)) {
 		i := slices.IndexFunc(u.entries, func(e Entry) bool { return e.ID == id })
 		switch {
@@ -227,20 +222,25 @@ func (u *undoer) byID() (map[uint64]bool, error) {
 			return nil, fmt.Errorf("entry %d is itself an undo; make the change again instead", id)
 		case u.entries[i].PastBoot:
 			return nil, fmt.Errorf("entry %d is from before this boot: its tasks are gone, and so are its changes", id)
+		case u.entries[i].Foreign != "" && u.q.wide():
+			foreign[id] = true
 		case u.entries[i].Foreign != "":
-			u.foreign(u.entries[i])
+			u.refuseForeign(u.entries[i])
 		case u.entries[i].Undone:
 			u.plan.Warnings = append(u.plan.Warnings, Note(fmt.Sprintf("entry %d was already undone", id)))
 		default:
 			out[id] = true
 		}
 	}
+	if len(foreign) > 0 {
+		u.plan.Warnings = append(u.plan.Warnings, Note("left alone: "+named(foreign)+" of another namespace; undo works only there"))
+	}
 	return out, nil
 }
 
-// foreign shows what another namespace's entry did, and leaves it alone: its numbers
+// refuseForeign shows what another namespace's entry did, and leaves it alone: its numbers
 // and start times mean something else here.
-func (u *undoer) foreign(e Entry) {
+func (u *undoer) refuseForeign(e Entry) {
 	for _, c := range e.Changes {
 		if c.Took() || c.Status == attr.Planned {
 			c.Before, c.After, c.Err = c.After, c.Before, nil

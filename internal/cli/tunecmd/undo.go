@@ -34,7 +34,7 @@ func newUndo(a *app.App) *cobra.Command {
 Undone are the last change, the entries given by number (see piton journal), the last --last, those --since a time,
 or --all of this boot.
 A value that somebody else has set since is left alone unless --force is given. Tasks that have ended are listed.
-What only a reboot undoes is named; --all and --since do not fail for it.
+What only a reboot undoes, and entries of another namespace, are named; --all and --since do not fail for them.
 
 TIME is a duration before now (90s, 10m, 2h30m, 3d), a time of today (14:05), or a date with or without a time
 (2026-11-20, "2026-11-20 14:05", 2026-11-20T14:05:00Z).`,
