@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/kernel"
 )
@@ -54,7 +55,15 @@ func startRules(t *testing.T, h *home, text string, args ...string) *rulesRun {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "rules.toml")
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	d := &rulesRun{cmd: h.program(append([]string{"rules", "run", file, "-o", "json"}, args...)...), file: file, errs: &locked{}, out: &locked{}}
+	d := &rulesRun{cmd: h.program(append([]string{"rules", "run", file, "-o", "json"}, args...)...), file: file}
+	d.start(t)
+	return d
+}
+
+// start starts it, and waits until it meets processes.
+func (d *rulesRun) start(t *testing.T) {
+	t.Helper()
+	d.errs, d.out = &locked{}, &locked{}
 	d.cmd.Stdout, d.cmd.Stderr = d.out, d.errs
 	require.NoError(t, d.cmd.Start())
 	t.Cleanup(func() {
@@ -65,7 +74,6 @@ func startRules(t *testing.T, h *home, text string, args ...string) *rulesRun {
 	})
 	d.pid = kernel.TID(d.cmd.Process.Pid)
 	eventually(t, "it runs", func() bool { return d.event("started") != nil })
-	return d
 }
 
 // wait waits for its end, as often as wanted.
@@ -337,6 +345,34 @@ func TestRulesCheckAndExplain(t *testing.T) {
 	for _, args := range []string{"explain", "explain 0", "explain x", "explain 1 a b", "check a b", "stop x", "", "nosuch"} {
 		assert.Equal(t, 2, h.run(append([]string{"rules"}, strings.Fields(args)...)...).code, args)
 	}
+}
+
+// TestRulesOfStandardInput reads rules from a pipe: at the start only, not for SIGHUP.
+func TestRulesOfStandardInput(t *testing.T) {
+	h := newHome(t)
+	input := func(args ...string) result {
+		var out, errs bytes.Buffer
+		code := Main(app.IO{Args: args, Env: h.env, In: strings.NewReader(harmlessRules), Out: &out, Err: &errs})
+		return result{code: code, out: out.String(), err: errs.String()}
+	}
+	for _, args := range [][]string{{"rules", "check", "-"}, {"rules", "check", "/dev/stdin"}, {"rules", "explain", "1", "/proc/self/fd/0"}} {
+		r := input(args...)
+		assert.Zero(t, r.code, "%v: %s", args, r.err)
+		assert.Contains(t, r.out+r.err, `rule "r"`, args)
+	}
+	for _, args := range [][]string{{"apply", "--check"}, {"verify"}} {
+		for _, name := range []string{"-", "/dev/stdin"} {
+			r := input(append(args, name)...)
+			assert.Equal(t, exit.Usage, r.code, args)
+			assert.Contains(t, r.err, `/dev/stdin: line 2, column 3: there is no setting "rule"`, args)
+		}
+	}
+	d := &rulesRun{cmd: h.program("rules", "run", "-", "-o", "json")}
+	d.cmd.Stdin = strings.NewReader(harmlessRules)
+	d.start(t)
+	require.NoError(t, syscall.Kill(int(d.pid), syscall.SIGHUP))
+	eventually(t, "it refuses to read again", func() bool { return d.event("refused") != nil })
+	assert.Equal(t, "/dev/stdin is no file that can be read again; the 1 rules of before stay in force", d.event("refused")["message"])
 }
 
 // TestRulesPage checks the files that the page shows.

@@ -90,9 +90,9 @@ func TestUnknownUserOfARule(t *testing.T) {
 // app.Steering alone. Whoever adds a line says why that file steers nothing.
 var readers = map[string]string{
 	"app/steering.go Steering":            "the one reader of what steers a change",
+	"app/steering.go ReadAll":             "standard input, which the caller gives",
 	"config/config.go OpenState":          "config.toml: of the caller alone, below app.ConfigFile",
 	"config/config.go ReadAll":            "the same",
-	"profilecmd/profile.go ReadAll":       "standard input, which the caller gives",
 	"profilecmd/profiles.go ReadDir":      "names of profiles, to be listed",
 	"profilecmd/profiles.go Steering":     "what profiles have, to be listed",
 	"tunecmd/run_cgroup.go Open":          "a control group of piton's own",

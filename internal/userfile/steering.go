@@ -228,6 +228,14 @@ func changeable(f *os.File, info fs.FileInfo, top int) error {
 	return nil
 }
 
+// OwnPipe reports whether a path is of a pipe that this process was started with, which
+// Steering reads to its end.
+func OwnPipe(path string) bool {
+	pipe := ownPipe(path)
+	_ = pipe.Close() // nothing was read from it; nil is no file
+	return pipe != nil
+}
+
 // ownPipe is a pipe that this process was started with, /dev/fd/N of a shell's
 // <(command); nil for any other path.
 func ownPipe(name string) *os.File {

@@ -98,10 +98,14 @@ func TestSteeringOfAPipe(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	for _, dir := range []string{"/dev/fd/", "/proc/self/fd/"} { // the second finds it empty
+		assert.True(t, OwnPipe(dir+strconv.Itoa(int(r.Fd()))))
 		text, untrusted, err := Steering(dir+strconv.Itoa(int(r.Fd())), 4)
 		require.NoError(t, err)
 		require.NoError(t, untrusted)
 		assert.Equal(t, map[string]string{"/dev/fd/": "text"}[dir], string(text))
+	}
+	for _, path := range []string{"/dev/fd/0", "/dev/null", "file"} {
+		assert.False(t, OwnPipe(path), path)
 	}
 }
 

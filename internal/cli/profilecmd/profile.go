@@ -15,21 +15,14 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/partition"
 	"piton/internal/profile"
-	"piton/internal/userfile"
 )
 
 // readProfile reads a profile from a file, by its name from the folders of
 // profiles, or from standard input for "-". With acts, one that root must not follow is
 // refused.
 func readProfile(a *app.App, path string, acts bool) (*profile.Profile, error) {
-	var data []byte
-	var err error
-	if path == "-" {
-		data, err = userfile.ReadAll(a.In, "standard input", profile.MaxSize)
-	} else {
-		path = findProfile(a, path)
-		data, err = a.Steering(path, profile.MaxSize, acts)
-	}
+	path = findProfile(a, app.InputFile(path))
+	data, err := a.Steering(path, profile.MaxSize, acts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("there is no profile %s, neither as a file nor by name (see piton profiles)", path)
 	}

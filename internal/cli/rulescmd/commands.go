@@ -40,7 +40,8 @@ Each change is in the journal and can be undone.`,
 }
 
 // fileHelp says which file a command reads.
-const fileHelp = "Without FILE it reads rules.toml beside config.toml of the user (see piton help config), else /etc/piton/rules.toml."
+const fileHelp = `Without FILE it reads rules.toml beside config.toml of the user (see piton help config), else /etc/piton/rules.toml.
+"-" reads standard input.`
 
 // ruleFiles are the files that are looked for, the nearest first.
 func ruleFiles(a *app.App) []string {
@@ -54,7 +55,7 @@ func ruleFiles(a *app.App) []string {
 // findRules is the file that the arguments name, else the nearest that there is.
 func findRules(a *app.App, args []string) (string, error) {
 	if len(args) > 0 {
-		return args[0], nil
+		return app.InputFile(args[0]), nil
 	}
 	files := ruleFiles(a)
 	for _, path := range files {

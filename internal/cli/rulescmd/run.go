@@ -39,8 +39,8 @@ A rule is applied once to a process; one with a trigger, each time that it fires
 on the process 5 s later, one process at a time, as piton auto does, and the line of piton auto says what was kept.
 With follow the packets of a rule's processes are steered as piton irq follow does, as long as one of them runs.
 Processes are met by eBPF within milliseconds, by the kernel's process connector where eBPF does not work, else by a scan.
-It runs in the foreground, one for each user. SIGHUP reads the file again; one with mistakes is reported, and the old
-rules stay. SIGTERM and piton rules stop end it. What it did stays in force; piton rules stop --undo undoes it.
+It runs in the foreground, one for each user. SIGHUP reads the file again, but not standard input; one with mistakes
+is reported, and the old rules stay. SIGTERM and piton rules stop end it. What it did stays in force; piton rules stop --undo undoes it.
 ` + fileHelp + `
 With -o json: daemon, applied, auto and steered lines (see piton schema).`,
 		Example: "  piton rules run\n  piton rules run web.toml --dry-run\n  piton rules run /etc/piton/rules.toml -o json",
@@ -89,7 +89,7 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 	defer stop()
 	printer, silent := printer{a, path, source.Name, o.output}, false
 	d, err := daemon.New(daemon.Options{
-		Load:   func() (*rules.Set, error) { return permitted(a, path, o) },
+		Load:   loader(a, path, o),
 		Reload: reload, Source: source.Source, Machine: machine, Self: kernel.TID(os.Getpid()),
 		Applier:  &daemon.Carrier{Tuner: a.StandingTuner(j), Wants: machine, DryRun: o.dryRun},
 		Searcher: searcher(a, j, o),
@@ -146,6 +146,18 @@ func follower(a *app.App, j *journal.Journal, o runOptions) daemon.Follower {
 		return nil
 	}
 	return &daemon.Steerer{Tuner: a.TunerWith(j), Topology: a.Topology, Interrupts: a.Interrupts}
+}
+
+// loader returns what reads the rules at the start, and again for SIGHUP.
+func loader(a *app.App, path string, o runOptions) func() (*rules.Set, error) {
+	again := false
+	return func() (*rules.Set, error) {
+		if again && app.ReadOnce(path) {
+			return nil, fmt.Errorf("%s is no file that can be read again", path)
+		}
+		again = true
+		return permitted(a, path, o)
+	}
 }
 
 // permitted reads a file whose rules may all be applied.
