@@ -54,11 +54,11 @@ func ParseGuardrail(text string) (*Guardrail, error) {
 		return &Guardrail{text: text, share: share / 100, longest: longest, rates: map[int][]float64{}}, nil
 	}
 	if word, ok := strings.CutPrefix(text, "other="); ok {
-		pid, err := strconv.Atoi(word)
-		if err != nil || pid <= 0 {
+		pid, ok := kernel.ParseTID(word)
+		if !ok {
 			return nil, bad
 		}
-		return &Guardrail{text: text, other: kernel.TID(pid), rates: map[int][]float64{}}, nil
+		return &Guardrail{text: text, other: pid, rates: map[int][]float64{}}, nil
 	}
 	rest, ok := strings.CutPrefix(text, "file:")
 	i := strings.LastIndexAny(rest, "<>")

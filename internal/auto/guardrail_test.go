@@ -10,7 +10,7 @@ import (
 
 func TestGuardrails(t *testing.T) {
 	for text, ok := range map[string]bool{
-		"other=12": true, "file:/run/p99<5": true, "file:/a<b>1e3": true, "other=x": false, "other=-1": false, "p99<5": false,
+		"other=12": true, "file:/run/p99<5": true, "file:/a<b>1e3": true, "other=x": false, "other=+12": false, "other=012": false, "other=-1": false, "p99<5": false,
 		"p99<5ms": true, "p99.9<1s": true, "p0<5ms": false, "p101<5ms": false, "x99<5ms": false,
 		"<5ms": false, "p99<-5ms": false, "pnan<1s": false, "file:<5": false, "file:/a": false, "file:/a<": false, "file:/a<nan": false,
 	} {

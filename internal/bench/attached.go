@@ -3,7 +3,6 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"strconv"
 
 	"piton/internal/kernel"
 )
@@ -29,9 +28,9 @@ func (s Study) validateAttach() error {
 
 // Attached is the process that a study is of.
 func (s Study) Attached() (kernel.TID, error) {
-	n, err := strconv.ParseInt(s.Args[0], 10, 32)
-	if err != nil || n <= 0 {
+	pid, ok := kernel.ParseTID(s.Args[0])
+	if !ok {
 		return 0, fmt.Errorf("%q is not a PID", s.Args[0])
 	}
-	return kernel.TID(n), nil
+	return pid, nil
 }

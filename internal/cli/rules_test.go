@@ -342,7 +342,7 @@ func TestRulesCheckAndExplain(t *testing.T) {
 	r = h.run("rules", "check")
 	assert.Equal(t, 1, r.code)
 	assert.Contains(t, r.err, "there is no rules file: neither")
-	for _, args := range []string{"explain", "explain 0", "explain x", "explain 1 a b", "check a b", "stop x", "", "nosuch"} {
+	for _, args := range []string{"explain", "explain 0", "explain x", "explain +1", "explain 1 a b", "check a b", "stop x", "", "nosuch"} {
 		assert.Equal(t, 2, h.run(append([]string{"rules"}, strings.Fields(args)...)...).code, args)
 	}
 }

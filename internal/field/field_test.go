@@ -27,7 +27,7 @@ func testModel() *model.Model {
 			{TID: 3641, TGID: 3641, PPID: 1, StartTicks: 3_600_00 * 9, State: 'R', Priority: 20, LastCPU: 3, Threads: 1,
 				UserTicks: 25_231, RSSPages: 300, Have: sample.HaveAffinity | sample.HaveMigrations | sample.HaveRun,
 				Affinity: cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7), Migrations: 410, MigrationSource: sample.SourceSched, RunDelayNs: 21e6,
-				ID: &sample.Identity{Comm: "nqueens", Cmdline: "./nqueens 16", User: "balu", Full: true}},
+				ID: &sample.Identity{Comm: "nqueens", Cmdline: "./nqueens 16", User: "balu", UID: 1000, Full: true}},
 			{TID: 4000, TGID: 4000, State: 'R', Policy: kernel.FIFO, RTPrio: 50, Priority: -51, LastCPU: 1, Nice: -5,
 				Have: sample.HaveIOPrio, IOPrio: kernel.IOPrio{Class: kernel.IOBestEffort, Level: 4},
 				ID: &sample.Identity{Comm: "evil\x1b[2J\n", Cmdline: "evil\x1b]0;x\a \xff 世\u200b", User: "root", Full: true}},

@@ -3,6 +3,7 @@ package field
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"piton/internal/cpuset"
@@ -26,6 +27,7 @@ type term struct {
 	op      string // = != < > <= >= ~
 	numbers []float64
 	texts   []string // in lower case
+	uids    []uint32 // those of the texts that are numbers of users
 	pattern *regexp.Regexp
 	cpus    cpuset.Set // of a term that names CPUs; else empty
 }
@@ -125,7 +127,7 @@ func (t *term) match(r Row) bool {
 	if t.column.num != nil {
 		return t.matchNumber(t.column.num(r))
 	}
-	return t.matchText(t.column.text(r))
+	return t.matchText(t.column.text(r), slices.Contains(t.uids, r.identity().UID))
 }
 
 // matchWord looks for the word in the names, the command line, the owner and
@@ -162,14 +164,14 @@ func (t *term) matchNumber(v float64) bool {
 	return any == (t.op == "=")
 }
 
-func (t *term) matchText(s string) bool {
+// matchText compares; any is whether the row is of one of the uids.
+func (t *term) matchText(s string, any bool) bool {
 	if s == "" {
 		return false
 	}
 	if t.op == "~" {
 		return t.pattern.MatchString(s)
 	}
-	any := false
 	for _, text := range t.texts {
 		any = any || strings.EqualFold(s, text)
 	}

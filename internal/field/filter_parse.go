@@ -10,6 +10,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/pattern"
+	"piton/internal/users"
 )
 
 // FilterHelp explains the filter language in a few lines.
@@ -176,8 +177,25 @@ func (t *term) setTexts(value string, budget *pattern.Budget) (err error) {
 		if slices.Contains(t.texts, "") {
 			return errors.New("a value is missing beside the comma")
 		}
+		if t.column.ID == "user" {
+			return t.setUsers()
+		}
 	default:
 		return fmt.Errorf("%s is text, and %s is for numbers", t.column.ID, t.op)
+	}
+	return nil
+}
+
+// setUsers finds the numbers among the users of a term.
+func (t *term) setUsers() error {
+	for _, word := range t.texts {
+		uid, number, err := users.Parse(word)
+		if err != nil {
+			return err
+		}
+		if number {
+			t.uids = append(t.uids, uid)
+		}
 	}
 	return nil
 }

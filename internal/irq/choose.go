@@ -46,8 +46,8 @@ func meaning(word string) func(*Row) bool {
 	if numbers, err := cpuset.Parse(word); err == nil && !numbers.Empty() {
 		return func(r *Row) bool { return numbers.Has(cpuset.CPU(r.Number)) }
 	}
-	if n, err := strconv.Atoi(word); err == nil {
-		return func(r *Row) bool { return r.Number == n }
+	if n, err := strconv.ParseUint(word, 10, 31); err == nil {
+		return func(r *Row) bool { return r.Number == int(n) }
 	}
 	return func(r *Row) bool {
 		return slices.ContainsFunc(r.names(), func(name string) bool { return glob(word, name) })

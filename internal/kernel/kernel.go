@@ -8,11 +8,21 @@
 // process. internal/kernel/kernelfake has recording fakes. Start at Scheduler.
 package kernel
 
-import "piton/internal/cpuset"
+import (
+	"strconv"
+
+	"piton/internal/cpuset"
+)
 
 // TID is a kernel thread id. A PID is the TID of a process's first thread, its
 // thread-group leader, so processes are named by a TID too.
 type TID int32
+
+// ParseTID reads the number of a process or thread: digits alone, without leading zeros.
+func ParseTID(text string) (tid TID, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return TID(n), err == nil && n > 0 && strconv.FormatInt(n, 10) == text
+}
 
 // Policy is a scheduling policy number of sched(7).
 type Policy uint8

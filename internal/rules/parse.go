@@ -12,6 +12,7 @@ import (
 	"piton/internal/place"
 	"piton/internal/target"
 	"piton/internal/taskfile"
+	"piton/internal/users"
 )
 
 // The limits on a file. The first two bound what one process costs: the second is about
@@ -146,10 +147,13 @@ func (c *checker) matchers(r *Rule) {
 		}
 	}
 	if r.User != "" {
-		r.matcher.user, _ = target.Parse("user:" + r.User)
-		if strings.TrimSpace(r.User) != r.User || len(r.User) > maxName {
-			c.fail(keyUser, "%q is not the name or number of a user", r.User)
+		if _, _, err := users.Parse(r.User); err != nil {
+			c.fail(keyUser, "%v", err)
 		}
+		if len(r.User) > maxName {
+			c.fail(keyUser, "%q is not the name of a user", r.User)
+		}
+		r.matcher.user, _ = target.Parse("user:" + r.User)
 	}
 	if r.Command != "" {
 		r.matcher.command = c.Regexp(c.table, keyCommand, r.Command)

@@ -134,6 +134,7 @@ func TestParseErrors(t *testing.T) {
 		{"cgroup", head + "cgroup = '['\nnice = 1\n", 4, 1, "no glob"},
 		{"unit", head + "unit = '/system.slice/x.service'\nnice = 1\n", 4, 1, "has no /"},
 		{"user", head + "user = ' bob'\nnice = 1\n", 4, 1, "not the name or number"},
+		{"a number that only getent takes", head + "user = '+1001'\nnice = 1\n", 4, 1, "not the name or number"},
 		{"cpus", head + "comm = 'x'\ncpus = '3-1'\n", 5, 1, "backwards"},
 		{"place", head + "comm = 'x'\nplace = 'best'\n", 5, 1, `"best" is no placement`},
 		{"both", head + "comm = 'x'\ncpus = '1'\nplace = 'pack'\n", 6, 1, "exclude each other"},

@@ -44,12 +44,12 @@ func (ids *identities) user(id *Identity, t *Task) {
 	case ids.both:
 		st, _ := ids.fs.ThreadStatus(t.TGID, t.thread()) // an odd line of it is another's
 		if id.UID, id.TwoUsers = st.EUID, !st.HaveUID || st.UID != st.EUID; !st.HaveUID {
-			id.UID = noUser
+			id.UID = users.None
 		}
 	case t.Have&haveOwner == 0:
 		id.UID = ids.owner(t)
 	}
-	if id.User = ""; id.UID != noUser {
+	if id.User = ""; id.UID != users.None {
 		id.User = ids.users.Name(id.UID)
 	}
 }
@@ -91,11 +91,8 @@ func (ids *identities) owner(t *Task) uint32 {
 	if st, _ := ids.fs.ThreadStatus(t.TGID, t.thread()); st.HaveUID {
 		return st.EUID
 	}
-	return noUser
+	return users.None
 }
-
-// noUser is no user's number (chown(2) takes it for "leave as it is").
-const noUser = ^uint32(0)
 
 // joinArgs makes one line of a cmdline file, whose arguments end in NUL.
 func joinArgs(b []byte) string {

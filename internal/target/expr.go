@@ -7,16 +7,15 @@ package target
 
 import (
 	"fmt"
-	"math"
 	"path"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"piton/internal/kernel"
 	"piton/internal/pattern"
 	"piton/internal/sample"
+	"piton/internal/users"
 )
 
 // Grammar is the help text for a TARGET.
@@ -105,11 +104,10 @@ func Slashed(text string) (string, bool) {
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 func parseNumber(text string) (Expr, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || n <= 0 || n > math.MaxInt32 {
+	tid, ok := kernel.ParseTID(text)
+	if !ok {
 		return Expr{}, SyntaxError{text, "that is not the number of a process or thread"}
 	}
-	tid := kernel.TID(n)
 	return Expr{text: text, tid: tid, match: func(t *sample.Task) bool { return t.TID == tid }}, nil
 }
 
@@ -208,9 +206,13 @@ func parseUser(text, name string) (Expr, error) {
 	if name == "" {
 		return Expr{}, SyntaxError{text, "after user: comes a name or a number"}
 	}
+	uid, number, err := users.Parse(name)
+	if err != nil {
+		return Expr{}, SyntaxError{text, err.Error()}
+	}
 	e := Expr{text: text, pattern: true, needs: true, owner: true, user: name}
-	if n, err := strconv.ParseUint(name, 10, 32); err == nil && isNumber(name) {
-		return e.WithUser(uint32(n)), nil
+	if number {
+		return e.WithUser(uid), nil
 	}
 	e.match = func(t *sample.Task) bool { return t.ID.User == name && !t.ID.TwoUsers }
 	return e, nil

@@ -158,7 +158,7 @@ func TestResolveSeveral(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for _, word := range []string{
-		"", "  ", "0", "-5", "99999999999", "4294967297", "//", "/(/", "/abc", "[a", "cmd:", "cmd:nginx", "cmd://", "cmd:/(/", "thread:", "thread:x", "thread://", "thread:/(/", "user:", "cgroup:", "cgroup:../..", "cgroup:/a/../..", "cgroup:..",
+		"", "  ", "0", "-5", "007", "user:+33", "user: 33", "user:33 ", "user:033", "user:-33", "user:4294967295", "user:4294967296", "user:a:b", "99999999999", "4294967297", "//", "/(/", "/abc", "[a", "cmd:", "cmd:nginx", "cmd://", "cmd:/(/", "thread:", "thread:x", "thread://", "thread:/(/", "user:", "cgroup:", "cgroup:../..", "cgroup:/a/../..", "cgroup:..",
 	} {
 		_, err := Parse(word)
 		var syntax SyntaxError

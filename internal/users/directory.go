@@ -64,7 +64,7 @@ func (d *directory) name(uid uint32) string {
 
 // id is the number of a user; known is whether that, or that there is none, is the answer.
 func (d *directory) id(name string) (uid uint32, ok, known bool) {
-	if d == nil || name == "" || strings.ContainsAny(name[:1], "-0123456789") || strings.ContainsAny(name, ":\n\x00") {
+	if _, _, err := Parse(name); d == nil || err != nil || strings.ContainsAny(name[:1], "0123456789") {
 		return 0, false, true // getent would take it for a flag or a number
 	}
 	a, known := d.look(name)

@@ -8,13 +8,33 @@ package users
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	"piton/internal/procfs"
 )
+
+// Parse reads how a user is named: by a number, digits alone without leading zeros, or else
+// by a name. What getent would take for a number, such as +0, is neither.
+func Parse(word string) (uid uint32, number bool, err error) {
+	n, bad := strconv.ParseUint(word, 10, 32)
+	uid = uint32(n)
+	switch {
+	case bad == nil && strconv.FormatUint(n, 10) == word && uid != None:
+		return uid, true, nil
+	case strings.Trim(word, "0123456789") == "", strings.TrimSpace(word) != word,
+		strings.ContainsAny(word[:1], "+-"), strings.ContainsAny(word, ":\n\x00"):
+		return 0, false, fmt.Errorf("%q is not the name or number of a user; a number is 0 to 4294967294, without leading zeros", word)
+	}
+	return 0, false, nil
+}
+
+// None is no user's number (chown(2) takes it for "leave as it is").
+const None = ^uint32(0)
 
 // Names are the users of a root directory. It is for one goroutine, and may wait for a
 // directory service: nothing that draws asks it.

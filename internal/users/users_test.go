@@ -49,6 +49,24 @@ func made(t *testing.T, passwd string) (*Names, *service) {
 
 const file = "root:x:0:0::/:/bin/sh\ntoor:x:0:0::/:/bin/sh\nbroken\nballou:x:1000:1000::/:/bin/sh\nballou:x:1001:1001::/:/bin/sh\n"
 
+func TestParseOfAWord(t *testing.T) {
+	for word, want := range map[string]uint32{"0": 0, "1001": 1001, "4294967294": 4294967294} {
+		uid, number, err := Parse(word)
+		require.NoError(t, err, word)
+		assert.True(t, number, word)
+		assert.Equal(t, want, uid, word)
+	}
+	for _, word := range []string{"root", "_apt", "5x", "0x10", "john smith", `DOMAIN\eve`, "1_0", "é"} {
+		_, number, err := Parse(word)
+		require.NoError(t, err, word)
+		assert.False(t, number, word)
+	}
+	for _, word := range []string{"", "+1001", "-1", "01001", "00", " 1001", "1001 ", "\t0", "4294967295", "4294967296", "+root", "-i", "a:b", "a\nb", "a\x00", "root "} {
+		_, _, err := Parse(word)
+		assert.ErrorContains(t, err, "is not the name or number of a user", "%q", word)
+	}
+}
+
 func TestNames(t *testing.T) {
 	n, s := made(t, file)
 	for uid, want := range map[uint32]string{0: "root", 1000: "ballou", 1001: "ballou", 61200: "dora", 61201: "61201"} {
@@ -62,7 +80,7 @@ func TestNames(t *testing.T) {
 		assert.True(t, ok && known, name)
 		assert.Equal(t, want, uid, name)
 	}
-	for _, name := range []string{"nobody-here", "-i", "5x", "", "a:b"} {
+	for _, name := range []string{"nobody-here", "-i", "+61200", " 61200", "dora ", "5x", "", "a:b"} {
 		_, ok, known := n.ID(name)
 		assert.False(t, ok, name)
 		assert.True(t, known, name)

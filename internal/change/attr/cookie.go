@@ -72,11 +72,11 @@ func parseCookie(text string) (Value, error) {
 	case text == cookieNew:
 		return CookieValue{New: true}, nil
 	case shared:
-		tid, err := strconv.ParseInt(from, 10, 32)
-		if err != nil || tid <= 0 {
+		tid, ok := kernel.ParseTID(from)
+		if !ok {
 			return nil, Usagef("cookie %q: %q is not the number of a task", text, from)
 		}
-		return CookieValue{From: kernel.TID(tid)}, nil
+		return CookieValue{From: tid}, nil
 	}
 	number, err := strconv.ParseUint(strings.TrimPrefix(text, "0x"), 16, 64)
 	if err != nil || number == 0 {

@@ -123,9 +123,9 @@ func (l *PIDs) String() string {
 
 func (l *PIDs) Set(s string) error {
 	for word := range strings.SplitSeq(s, ",") {
-		pid, err := parsePID(strings.TrimSpace(word))
-		if err != nil {
-			return err
+		pid, ok := kernel.ParseTID(strings.TrimSpace(word))
+		if !ok {
+			return fmt.Errorf("%q is not a process or thread number", word)
 		}
 		*l = append(*l, pid)
 	}
@@ -139,12 +139,4 @@ func (l *PIDs) Targets(scope change.Scope) []change.Target {
 		out[i] = change.Target{TID: pid, Scope: scope}
 	}
 	return out
-}
-
-func parsePID(word string) (kernel.TID, error) {
-	n, err := strconv.ParseInt(word, 10, 32)
-	if err != nil || n < 1 || strings.HasPrefix(word, "+") {
-		return 0, fmt.Errorf("%q is not a process or thread number", word)
-	}
-	return kernel.TID(n), nil
 }

@@ -41,7 +41,7 @@ func TestPIDs(t *testing.T) {
 	require.NoError(t, l.Set("1"))
 	assert.Equal(t, PIDs{3641, 3642, 1}, l)
 	assert.Equal(t, "3641,3642,1", l.String())
-	for _, text := range []string{"", "0", "-3", "+3", "x", "99999999999", "1,,2"} {
+	for _, text := range []string{"", "0", "-3", "+3", "x", "99999999999", "1,,2", "007"} {
 		assert.Error(t, l.Set(text), text)
 	}
 	assert.Equal(t, kernel.TID(3641), l.Targets(0)[0].TID)

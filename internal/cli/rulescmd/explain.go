@@ -2,7 +2,6 @@ package rulescmd
 
 import (
 	"fmt"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -30,15 +29,15 @@ With -o json: verdict lines (see piton schema).`,
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			pid, err := strconv.ParseInt(args[0], 10, 32)
-			if err != nil || pid <= 0 {
+			pid, ok := kernel.ParseTID(args[0])
+			if !ok {
 				return exit.Usagef("%q is not the number of a process", args[0])
 			}
 			path, err := findRules(a, args[1:])
 			if err != nil {
 				return err
 			}
-			return runExplain(a, kernel.TID(pid), path, out)
+			return runExplain(a, pid, path, out)
 		},
 	}
 	out.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)

@@ -127,17 +127,17 @@ func (r *rescuer) look(ctx context.Context) ([]rescue.Task, error) {
 // task that has ended meanwhile; if none matches, that is the error.
 func (r *rescuer) choose(tasks []rescue.Task, words []string) (out []rescue.Task, unmatched, err error) {
 	for _, word := range words {
-		n, err := strconv.ParseInt(word, 10, 32)
+		n, ok := kernel.ParseTID(word)
 		switch {
 		case word == "all":
 			out = append(out, userTasks(tasks)...)
 			continue
-		case err != nil:
+		case !ok:
 			return nil, nil, exit.Usagef("%q is neither all nor the number of a task", word)
 		}
 		before := len(out)
 		for _, k := range tasks {
-			if k.TID == kernel.TID(n) || k.PID == kernel.TID(n) {
+			if k.TID == n || k.PID == n {
 				out = append(out, k)
 			}
 		}
