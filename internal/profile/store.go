@@ -66,7 +66,7 @@ func save(path string, data []byte, force bool) error {
 			return err
 		case bytes.Equal(old, data):
 			return nil
-		case !force && len(old) > 0 && !untouched(old):
+		case !force && len(old) > 0 && !untouched(old) && !bytes.Equal(stamped(old), data): // the same, without the sum
 			return fmt.Errorf("%s: %w", path, ErrEdited)
 		}
 	}
