@@ -26,7 +26,7 @@ type UndoRequest struct {
 }
 
 // ErrNothingToUndo is the error for an empty choice.
-var ErrNothingToUndo = errors.New("nothing to undo: no change of this boot is recorded that has not been undone already")
+var ErrNothingToUndo = errors.New("nothing to undo: no change made here in this boot is recorded that has not been undone already")
 
 // ErrNoJournal is the error of an undo without a journal.
 var ErrNoJournal = errors.New("nothing to undo: there is no journal")
