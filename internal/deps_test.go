@@ -51,6 +51,7 @@ var allowed = map[string]bool{
 	"feature kernel":           true,
 	"topology procfs":          true, // the cpuset of piton itself is that of a task
 	"users procfs":             true, // a file of the root that need not be one
+	"taskfacts procfs":         true, // files of a task
 	"irq procfs":               true, // threads of handlers are tasks
 	"cli/rulescmd cli/autocmd": true, // a search that a rule asked for ends with piton auto's line
 	"sample place":             true, // sample.Groups reads the groups that place decides by
@@ -117,7 +118,7 @@ func TestImportsPointDown(t *testing.T) {
 func TestOnlyKernelCallsTheKernel(t *testing.T) {
 	for pkg, imported := range imports(t) {
 		switch pkg {
-		case "piton/internal/kernel", "piton/internal/kernel/netdev", "piton/internal/kernel/netns":
+		case "piton/internal/kernel", "piton/internal/kernel/netdev", "piton/internal/kernel/netns", "piton/internal/kernel/tree":
 			assert.Contains(t, imported, "golang.org/x/sys/unix")
 			continue
 		case "piton/internal/bpf/bpftest": // takes a test's rights away

@@ -87,9 +87,10 @@
 //	userfile       files that the user names or piton keeps: opened, checked, replaced
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)
-//	kernel         system calls; with kernel/netdev and kernel/netns the only importer of golang.org/x/sys/unix
+//	kernel         system calls; with the three below the only importer of golang.org/x/sys/unix
 //	kernel/netdev  network interfaces, in any network namespace
 //	kernel/netns   network namespaces of piton's own, their wires and connections
+//	kernel/tree    trees that others made, read inside of them (--host-root)
 //	chart          figures as SVG and text, quantities as people read them (pure)
 //	cpuset         sets of CPUs and their two notations (pure)
 //	change/defect  mistakes of the past, put back behind a build tag

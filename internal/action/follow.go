@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -225,7 +224,7 @@ func (s *Steering) renew() error {
 
 // namespace is the network namespace of a process, "" if it cannot be read.
 func (s *Steering) namespace(pid string) string {
-	name, _ := os.Readlink(filepath.Join(s.tuner.Proc.Root(), "proc", pid, "ns/net"))
+	name, _ := kernel.ReadLink(filepath.Join(s.tuner.Proc.Root(), "proc", pid, "ns/net"))
 	return name
 }
 

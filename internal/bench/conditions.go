@@ -2,12 +2,12 @@ package bench
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 
+	"piton/internal/kernel/tree"
 	"piton/internal/procfs"
 )
 
@@ -49,14 +49,14 @@ func ReadConditions(root, version string) Conditions {
 	if l, err := proc.LoadAvg(); err == nil {
 		c.Load1 = l.Load1
 	}
-	if info, err := os.ReadFile(proc.Path("cpuinfo")); err == nil {
+	if info, err := procfs.ReadFile(proc.Path("cpuinfo")); err == nil {
 		c.CPUModel = ParseCPUModel(info)
 	}
 	return c
 }
 
 func word(path string) string {
-	b, err := os.ReadFile(path)
+	b, err := procfs.ReadFile(path)
 	if err != nil {
 		return ""
 	}
@@ -65,9 +65,8 @@ func word(path string) string {
 
 // governors lists the different cpufreq governors in use.
 func governors(root string) string {
-	files, _ := filepath.Glob(filepath.Join(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"))
 	var names []string
-	for _, f := range files {
+	for _, f := range tree.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor") {
 		if name := word(f); name != "" && !slices.Contains(names, name) {
 			names = append(names, name)
 		}

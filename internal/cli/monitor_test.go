@@ -237,6 +237,28 @@ func TestHostRoot(t *testing.T) {
 	}
 }
 
+// TestHostRootStaysInside is that links of a tree lead to nothing outside of it, and that
+// only its regular files are read.
+func TestHostRootStaysInside(t *testing.T) {
+	root, outside := topologytest.Host(t, "2c"), t.TempDir()
+	for name, text := range map[string]string{"loadavg": "7.00 7.00 7.00 1/2 3\n", "present": "0-5\n"} {
+		require.NoError(t, os.WriteFile(filepath.Join(outside, name), []byte(text), 0o644))
+	}
+	for _, name := range []string{"proc/uptime", "proc/loadavg", "sys/devices/system/cpu/present"} {
+		require.NoError(t, os.RemoveAll(filepath.Join(root, name)))
+	}
+	require.NoError(t, syscall.Mkfifo(filepath.Join(root, "proc/uptime"), 0o644))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "loadavg"), filepath.Join(root, "proc/loadavg")))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "present"), filepath.Join(root, "sys/devices/system/cpu/present")))
+	h := newHome(t)
+	r := h.run("--host-root", root, "--headless", "-n", "1", "-d", "100ms", "-o", "json")
+	require.Zero(t, r.code, r.err)
+	assert.Contains(t, r.err, "/proc/uptime: not a regular file")
+	assert.Contains(t, r.err, "/proc/loadavg: no such file or directory")
+	assert.NotContains(t, r.out, `"load1":7`)
+	assert.Len(t, ofType(jsonLines(t, h.run("--host-root", root, "topo", "--all", "-o", "json").out), "cpu"), 2)
+}
+
 // TestTopoAllowed is that the CPUs outside piton's cpuset are told from the others.
 func TestTopoAllowed(t *testing.T) {
 	tree := topologytest.Host(t, "2c")

@@ -1,9 +1,10 @@
 package irq
 
 import (
-	"os"
 	"strconv"
 	"strings"
+
+	"piton/internal/kernel/tree"
 )
 
 // Control is who says where an interrupt line goes.
@@ -72,7 +73,7 @@ const (
 
 // readOnly reports whether nobody may write a line's affinity.
 func (f FS) readOnly(irq int) answer {
-	info, err := os.Stat(f.line(irq, "smp_affinity_list"))
+	info, err := tree.Stat(f.line(irq, "smp_affinity_list"))
 	switch {
 	case err != nil:
 		return noFile

@@ -1,13 +1,13 @@
 package irq
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
 	"piton/internal/kernel"
+	"piton/internal/kernel/tree"
 	"piton/internal/pattern"
 )
 
@@ -63,7 +63,7 @@ func (f FS) newDevices() *devices {
 	}
 	for _, name := range list(f.sys("class", "net")) {
 		dir := f.sys("class", "net", name, "device")
-		if _, err := os.Stat(dir); err == nil {
+		if _, err := tree.Stat(dir); err == nil {
 			d.nets[name] = dir
 		}
 	}
@@ -135,13 +135,9 @@ func driverOf(dir string) string {
 
 // list is the names in a directory, sorted; none if it cannot be read.
 func list(dir string) []string {
-	entries, err := os.ReadDir(dir)
+	names, err := tree.Names(dir)
 	if err != nil {
 		return nil
-	}
-	names := make([]string, len(entries))
-	for i, e := range entries {
-		names[i] = e.Name()
 	}
 	return names
 }

@@ -1,12 +1,12 @@
 package irq
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"piton/internal/kernel/tree"
 	"piton/internal/pattern"
 )
 
@@ -50,7 +50,7 @@ func (f FS) FlowEntries() int {
 func (f FS) NICs() []NIC {
 	var nics []NIC
 	for _, name := range list(f.sys("class", "net")) {
-		if _, err := os.Stat(f.sys("class", "net", name, "device")); err != nil {
+		if _, err := tree.Stat(f.sys("class", "net", name, "device")); err != nil {
 			continue
 		}
 		nics = append(nics, f.nic(name))
@@ -103,7 +103,7 @@ var pciAddress = pattern.Lazy(`^[0-9a-f]{4,}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 // pciParent is the directory of the PCI function that a device is or is below,
 // as a virtio device is; "" if it is on another bus.
 func pciParent(dir string) string {
-	path, err := filepath.EvalSymlinks(dir)
+	path, err := tree.EvalSymlinks(dir)
 	if err != nil {
 		return ""
 	}

@@ -2,10 +2,11 @@ package irq
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"piton/internal/kernel"
 )
 
 // Via is what decides on which CPU the packets of a receive queue are handled
@@ -77,7 +78,7 @@ func NewWays(f FS, table *Table) *Ways {
 
 // netNS is the inode number of the network namespace, 0 unknown.
 func (f FS) netNS() uint64 {
-	link, err := os.Readlink(f.proc.Path("self", "ns", "net"))
+	link, err := kernel.ReadLink(f.proc.Path("self", "ns", "net"))
 	if err != nil {
 		return 0
 	}

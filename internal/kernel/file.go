@@ -2,9 +2,12 @@ package kernel
 
 import (
 	"fmt"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"piton/internal/kernel/tree"
 )
 
 // The functions of this file read files without os.File: a scan of /proc opens
@@ -20,6 +23,7 @@ const NoDir = unix.AT_FDCWD
 // path ends in a NUL byte. It does not wait for a writer if the file is a FIFO, which a tree
 // that somebody made up may have; reading that is ESPIPE. It is ELOOP when a magic link is part of it, which leads
 // to what a process has open, past the permissions of the way there (openat2(2)).
+// An absolute path below a confined tree is resolved inside of it (tree.Confine).
 func OpenFile(dir int, path []byte) (int, error) {
 	return openAt(dir, path, &openFile)
 }
@@ -37,6 +41,9 @@ var (
 )
 
 func openAt(dir int, path []byte, how *unix.OpenHow) (int, error) {
+	if t := tree.Of(dir, path); t != nil {
+		return t.Open(path, how.Flags)
+	}
 	name := unsafe.Pointer(unsafe.SliceData(path))
 	fd, _, errno := unix.Syscall6(unix.SYS_OPENAT2, uintptr(dir), uintptr(name), uintptr(unsafe.Pointer(how)), unsafe.Sizeof(*how), 0, 0)
 	if errno == unix.ENOSYS || errno == unix.EPERM { // Linux before 5.6, or a seccomp filter
@@ -103,6 +110,13 @@ func SeekDir(fd int, offset int64) error {
 // NUL byte. For the directory /proc/PID it is the process's effective user,
 // even for processes that may not be dumped (proc(5)).
 func FileOwner(dir int, path []byte) (uint32, error) {
+	if t := tree.Of(dir, path); t != nil {
+		info, err := t.Stat(path)
+		if err != nil {
+			return 0, err
+		}
+		return info.Sys().(*syscall.Stat_t).Uid, nil
+	}
 	var st unix.Statx_t
 	_, _, errno := unix.Syscall6(unix.SYS_STATX, uintptr(dir),
 		uintptr(unsafe.Pointer(unsafe.SliceData(path))),
@@ -120,7 +134,12 @@ func Reserve(fd int, offset, size int64) error {
 }
 
 // ReadLink returns what a symbolic link points to (readlink(2)).
-func ReadLink(path string) (string, error) { return ReadLinkAt(NoDir, path) }
+func ReadLink(path string) (string, error) {
+	if t := tree.Of(NoDir, []byte(path)); t != nil {
+		return t.ReadLink([]byte(path))
+	}
+	return ReadLinkAt(NoDir, path)
+}
 
 // ReadLinkAt is ReadLink below the open directory dir, or, for "", of the link that is
 // open as dir with OpenPath.

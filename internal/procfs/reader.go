@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"piton/internal/kernel"
+	"piton/internal/kernel/tree"
 )
 
 // readerBuffer holds any file that Reader reads: a stat or schedstat file is
@@ -18,7 +19,9 @@ const readerBuffer = 16 << 10
 // errors are bare: a syscall.Errno, see Gone. It is for one goroutine.
 type Reader struct {
 	fs              FS
-	dir             int
+	dir             int // for listing
+	below           int // what names are below, and prefix them with base
+	base            []byte
 	path, buf, host []byte
 }
 
@@ -28,7 +31,11 @@ func (f FS) NewReader() (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", f.Path(), err)
 	}
-	return &Reader{fs: f, dir: dir, path: make([]byte, 0, 64), buf: make([]byte, readerBuffer), host: make([]byte, readerBuffer)}, nil
+	r := &Reader{fs: f, dir: dir, below: dir, path: make([]byte, 0, 64), buf: make([]byte, readerBuffer), host: make([]byte, readerBuffer)}
+	if tree.Of(kernel.NoDir, []byte(f.Path())) != nil { // links are resolved from its top
+		r.below, r.base = kernel.NoDir, []byte(f.Path()+"/")
+	}
+	return r, nil
 }
 
 // Clone returns a Reader of the same /proc, for another goroutine.
@@ -60,7 +67,7 @@ func (r *Reader) Task(pid, tid kernel.TID, name string) ([]byte, error) {
 // An open file of a task never turns into one of another task with its number:
 // reading it then gives ESRCH.
 func (r *Reader) Open(pid, tid kernel.TID, name string) (int, error) {
-	return kernel.OpenFile(r.dir, r.taskPath(pid, tid, name))
+	return kernel.OpenFile(r.below, r.taskPath(pid, tid, name))
 }
 
 // Read returns the present content of an open file, valid until the next call.
@@ -75,7 +82,7 @@ func (r *Reader) Read(fd int) ([]byte, error) {
 // Host returns the content of a file of the whole machine, such as "stat",
 // valid until the next call of Host.
 func (r *Reader) Host(name string) ([]byte, error) {
-	fd, err := kernel.OpenFile(r.dir, append(append(r.path[:0], name...), 0))
+	fd, err := kernel.OpenFile(r.below, append(append(append(r.path[:0], r.base...), name...), 0))
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +93,11 @@ func (r *Reader) Host(name string) ([]byte, error) {
 
 // Owner returns the effective user id of a process, the owner of its directory.
 func (r *Reader) Owner(pid, tid kernel.TID) (uint32, error) {
-	return kernel.FileOwner(r.dir, r.taskPath(pid, tid, ""))
+	return kernel.FileOwner(r.below, r.taskPath(pid, tid, ""))
 }
 
 func (r *Reader) taskPath(pid, tid kernel.TID, name string) []byte {
-	p := strconv.AppendInt(r.path[:0], int64(pid), 10)
+	p := strconv.AppendInt(append(r.path[:0], r.base...), int64(pid), 10)
 	if tid != 0 {
 		p = append(p, "/task/"...)
 		p = strconv.AppendInt(p, int64(tid), 10)
@@ -107,7 +114,7 @@ func (r *Reader) taskPath(pid, tid kernel.TID, name string) []byte {
 // Threads appends the threads of a process to tids, in the kernel's order,
 // which is that of their birth.
 func (r *Reader) Threads(pid kernel.TID, tids []kernel.TID) ([]kernel.TID, error) {
-	fd, err := kernel.OpenDir(r.dir, r.taskPath(pid, 0, "task"))
+	fd, err := kernel.OpenDir(r.below, r.taskPath(pid, 0, "task"))
 	if err != nil {
 		return tids, err
 	}

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"piton/internal/kernel/tree"
 )
 
 // Throttling is what the kernel keeps for ordinary tasks on a CPU that real-time ones
@@ -40,8 +42,7 @@ func ReadThrottling(fs Limits) (t Throttling, err error) {
 		return t, fmt.Errorf("read the limit of real-time tasks: %w", err)
 	}
 	t.ServerNs = -1
-	servers, _ := filepath.Glob(filepath.Join(fs.Root(), "sys/kernel/debug/sched/fair_server/cpu*"))
-	for _, dir := range servers {
+	for _, dir := range tree.Glob(fs.Root(), "sys/kernel/debug/sched/fair_server/cpu*") {
 		runtime, runErr := readNumber(filepath.Join(dir, "runtime"))
 		period, periodErr := readNumber(filepath.Join(dir, "period"))
 		if runErr != nil || periodErr != nil || period <= 0 {

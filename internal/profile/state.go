@@ -13,6 +13,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/kernel/tree"
 	"piton/internal/partition"
 	"piton/internal/procfs"
 	"piton/internal/sample"
@@ -92,7 +93,7 @@ func Read(root string, needs Needs) (*State, error) {
 	}
 	s.NICs = fs.NICs()
 	s.Masks = s.masks()
-	if _, err := os.Stat(filepath.Join(root, "proc", "interrupts")); errors.Is(err, os.ErrNotExist) {
+	if _, err := tree.Stat(filepath.Join(root, "proc", "interrupts")); errors.Is(err, os.ErrNotExist) {
 		return s, nil // a container's view, or a tree without it
 	}
 	snapshot, err := fs.NewReader().Read()
@@ -122,13 +123,9 @@ func readTasks(root string) ([]*sample.Task, error) {
 
 // globBelow lists the files that a glob means, relative to the directory.
 func globBelow(dir, glob string) []string {
-	found, err := filepath.Glob(filepath.Join(dir, glob))
-	if err != nil {
-		return nil
-	}
 	var out []string
-	for _, path := range found {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+	for _, path := range tree.Glob(dir, glob) {
+		if info, err := tree.Stat(path); err == nil && info.Mode().IsRegular() {
 			out = append(out, strings.TrimPrefix(path, dir+"/"))
 		}
 	}

@@ -11,33 +11,32 @@ import (
 	"syscall"
 
 	gnet "github.com/shirou/gopsutil/v4/net"
-	"github.com/shirou/gopsutil/v4/process"
 
 	"piton/internal/kernel"
 )
 
 // readSockets reads the sockets among the open files, and which CPU each last
 // received on. Only the running machine can be asked for the latter.
-func (f *Facts) readSockets(ctx context.Context, p *process.Process, live bool) {
-	f.NoCPU = "not known of a recorded machine"
+func (f *Facts) readSockets(ctx context.Context, live bool) {
 	if f.Files.Why != "" { // gopsutil would say that there are none
 		f.Sockets.Why, f.NoCPU = f.Files.Why, f.Files.Why
 		return
 	}
 	if !slices.ContainsFunc(f.Files.Value, func(o File) bool { return strings.HasPrefix(o.Path, "socket:") }) {
-		f.NoCPU = ""
 		return
 	}
-	conns, err := gnet.ConnectionsPidWithoutUidsWithContext(ctx, "all", p.Pid)
+	if !live { // gopsutil would follow links out of the tree
+		f.Sockets.Why = "not known of a recorded machine"
+		return
+	}
+	conns, err := gnet.ConnectionsPidWithoutUidsWithContext(ctx, "all", int32(f.PID))
 	list := make([]Socket, 0, len(conns))
 	for _, c := range conns {
 		list = append(list, socketOf(c))
 	}
 	slices.SortFunc(list, func(a, b Socket) int { return cmp.Compare(a.FD, b.FD) })
 	f.Sockets = known(list, err, needsRead)
-	if live {
-		f.NoCPU = incomingCPUs(f.PID, list)
-	}
+	f.NoCPU = incomingCPUs(f.PID, list)
 }
 
 // incomingCPUs fills in IncomingCPU, or says why it cannot.

@@ -1,7 +1,6 @@
 // Package taskfacts reads what is asked about one process now and then: its
-// program, directory, open files, sockets and I/O counters. It reads through
-// gopsutil and is dear (a system call for each open file), so it is for commands
-// beside the screen, never for samples.
+// program, directory, open files, sockets and I/O counters. It is dear (a system call
+// for each open file), so it is for commands beside the screen, never for samples.
 //
 // What may not be read says why. Start at Read.
 package taskfacts
@@ -10,15 +9,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
-	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 
-	"github.com/shirou/gopsutil/v4/common"
-	"github.com/shirou/gopsutil/v4/process"
-
 	"piton/internal/kernel"
+	"piton/internal/kernel/tree"
+	"piton/internal/procfs"
 )
 
 // Facts is what was read of one process.
@@ -68,31 +68,55 @@ const (
 
 // Read reads the facts of a process below a root, "/" for this machine.
 func Read(ctx context.Context, root string, pid kernel.TID) Facts {
-	ctx = context.WithValue(ctx, common.EnvKey, common.EnvMap{common.HostProcEnvKey: filepath.Join(root, "proc")})
-	p := &process.Process{Pid: int32(pid)}
+	proc := procfs.New(root)
+	at := func(name string) string { return proc.Path(strconv.Itoa(int(pid)), name) }
 	f := Facts{PID: pid}
-	exe, err := p.ExeWithContext(ctx)
+	exe, err := kernel.ReadLink(at("exe"))
 	f.Exe = known(exe, err, needsTrace)
-	cwd, err := p.CwdWithContext(ctx)
+	cwd, err := kernel.ReadLink(at("cwd"))
 	f.Cwd = known(cwd, err, needsTrace)
-	f.IO = readIO(ctx, p)
-	files, err := p.OpenFilesWithContext(ctx)
-	list := make([]File, 0, len(files))
-	for _, o := range files {
-		list = append(list, File{FD: int(o.Fd), Path: o.Path})
-	}
-	slices.SortFunc(list, func(a, b File) int { return cmp.Compare(a.FD, b.FD) })
-	f.Files = known(list, err, needsRead)
-	f.readSockets(ctx, p, root == "/")
+	io, err := readIO(at("io"))
+	f.IO = known(io, err, needsRead)
+	files, err := openFiles(at("fd"))
+	f.Files = known(files, err, needsRead)
+	f.readSockets(ctx, proc.Live())
 	return f
 }
 
-func readIO(ctx context.Context, p *process.Process) Known[IO] {
-	c, err := p.IOCountersWithContext(ctx)
+func readIO(path string) (io IO, err error) {
+	text, err := procfs.ReadFile(path)
 	if err != nil {
-		return known(IO{}, err, needsRead)
+		return io, err
 	}
-	return Known[IO]{Value: IO{Read: c.ReadBytes, Written: c.WriteBytes, DiskRead: c.DiskReadBytes, DiskWritten: c.DiskWriteBytes}}
+	into := map[string]*uint64{"rchar": &io.Read, "wchar": &io.Written, "read_bytes": &io.DiskRead, "write_bytes": &io.DiskWritten}
+	for line := range strings.Lines(string(text)) {
+		name, value, _ := strings.Cut(line, ":")
+		if v := into[name]; v != nil {
+			if *v, err = strconv.ParseUint(strings.TrimSpace(value), 10, 64); err != nil {
+				return io, fmt.Errorf("%s: %s is %q", path, name, value)
+			}
+			delete(into, name)
+		}
+	}
+	if len(into) > 0 {
+		return io, fmt.Errorf("%s: a line is missing", path)
+	}
+	return io, nil
+}
+
+// openFiles lists the open files, in order. One that was closed meanwhile is left out.
+func openFiles(dir string) ([]File, error) {
+	names, err := tree.Names(dir)
+	files := make([]File, 0, len(names))
+	for _, name := range names {
+		fd, notFD := strconv.Atoi(name)
+		path, linkErr := kernel.ReadLink(dir + "/" + name)
+		if notFD == nil && linkErr == nil {
+			files = append(files, File{FD: fd, Path: path})
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return cmp.Compare(a.FD, b.FD) })
+	return files, err
 }
 
 // known is a value, or in words why it could not be read.

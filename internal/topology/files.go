@@ -2,11 +2,12 @@ package topology
 
 import (
 	"bytes"
-	"os"
 	"strconv"
+	"strings"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/tree"
 )
 
 // pageBytes is the most that the kernel gives in one read of a file of /sys
@@ -21,6 +22,7 @@ const mostBytes = 1 << 20
 // never used: open fails for a directory that is not there.
 type dir struct {
 	fd   int
+	base string // before names, where fd is no directory
 	buf  []byte
 	path []byte
 }
@@ -31,21 +33,29 @@ func openDir(path string) (*dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newDir(fd), nil
+	if tree.Of(kernel.NoDir, []byte(path)) != nil { // links are resolved from its top
+		_ = kernel.CloseFile(fd)
+		return newDir(kernel.NoDir, path+"/"), nil
+	}
+	return newDir(fd, ""), nil
 }
 
-func newDir(fd int) *dir {
-	return &dir{fd: fd, buf: make([]byte, pageBytes), path: make([]byte, 0, 64)}
+func newDir(fd int, base string) *dir {
+	return &dir{fd: fd, base: base, buf: make([]byte, pageBytes), path: make([]byte, 0, 64)}
 }
 
 // clone shares the open directory; only the original is closed.
-func (d *dir) clone() *dir { return newDir(d.fd) }
+func (d *dir) clone() *dir { return newDir(d.fd, d.base) }
 
-func (d *dir) close() { _ = kernel.CloseFile(d.fd) }
+func (d *dir) close() {
+	if d.base == "" {
+		_ = kernel.CloseFile(d.fd)
+	}
+}
 
 // read returns the content of a file without blanks around it, and whether it could be read. The bytes are valid until the next call.
 func (d *dir) read(name ...string) ([]byte, bool) {
-	d.path = d.path[:0]
+	d.path = append(d.path[:0], d.base...)
 	for _, part := range name {
 		d.path = append(d.path, part...)
 	}
@@ -105,17 +115,17 @@ func (d *dir) set(at, mask, list string) (cpuset.Set, bool) {
 
 // numbered lists the N of the entries of a directory that are called prefixN.
 func numbered(path, prefix string) cpuset.Set {
-	entries, err := os.ReadDir(path)
+	names, err := tree.Names(path)
 	if err != nil {
 		return cpuset.Set{}
 	}
 	var b cpuset.Builder
-	for _, e := range entries {
-		digits, ok := bytes.CutPrefix([]byte(e.Name()), []byte(prefix))
+	for _, name := range names {
+		digits, ok := strings.CutPrefix(name, prefix)
 		if !ok {
 			continue
 		}
-		if n, err := strconv.Atoi(string(digits)); err == nil {
+		if n, err := strconv.Atoi(digits); err == nil {
 			b.Add(cpuset.CPU(n))
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
+	"piton/internal/kernel/tree"
 	"piton/internal/procfs"
 )
 
@@ -85,7 +85,7 @@ func (n *Names) ID(name string) (uid uint32, ok, known bool) {
 
 // read reads the file again if it has changed.
 func (n *Names) read() {
-	info, err := os.Stat(n.passwd)
+	info, err := tree.Stat(n.passwd)
 	if n.names != nil && (err != nil || info.ModTime().Equal(n.changed)) {
 		return
 	}

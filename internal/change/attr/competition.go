@@ -1,12 +1,12 @@
 package attr
 
 import (
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"piton/internal/kernel"
+	"piton/internal/kernel/tree"
 	"piton/internal/place"
 	"piton/internal/procfs"
 )
@@ -42,7 +42,7 @@ func (m *Machine) TaskGroup(pid kernel.TID) (name string, auto bool) {
 			if !g.Unified {
 				return path, false
 			}
-			if _, err := os.Stat(g.File(path, "cpu.weight")); err == nil {
+			if _, err := tree.Stat(g.File(path, "cpu.weight")); err == nil {
 				return path, false
 			}
 		}
@@ -67,10 +67,10 @@ func (m *Machine) Autogrouped(pid kernel.TID) bool {
 // (Documentation/scheduler/sched-ext.rst).
 func (m *Machine) SchedExt() string {
 	dir := filepath.Join(m.Proc.Root(), "sys/kernel/sched_ext")
-	if state, err := os.ReadFile(filepath.Join(dir, "state")); err != nil || string(state) != "enabled\n" {
+	if state, err := procfs.ReadFile(filepath.Join(dir, "state")); err != nil || string(state) != "enabled\n" {
 		return ""
 	}
-	name, _ := os.ReadFile(filepath.Join(dir, "root/ops"))
+	name, _ := procfs.ReadFile(filepath.Join(dir, "root/ops"))
 	return Printable(strings.TrimSpace(string(name)))
 }
 

@@ -5,7 +5,6 @@ package overwriter
 import (
 	"cmp"
 	"maps"
-	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"piton/internal/change/attr"
 	"piton/internal/kernel"
+	"piton/internal/kernel/tree"
 	"piton/internal/procfs"
 )
 
@@ -96,10 +96,10 @@ func (m machine) daemons(attributes []attr.Attribute) []string {
 func (m machine) markOfRunning(file string) bool {
 	name := filepath.Join(m.proc.Root(), file)
 	if !strings.HasSuffix(file, ".pid") {
-		sockets, err := os.ReadDir(name)
+		sockets, err := tree.Names(name)
 		return err == nil && len(sockets) > 0
 	}
-	data, err := os.ReadFile(name)
+	data, err := procfs.ReadFile(name)
 	pid, notPID := strconv.Atoi(strings.TrimSpace(string(data)))
 	if err != nil || notPID != nil {
 		return false
@@ -115,8 +115,8 @@ const manyProcesses = 1000
 // installed reports whether the program of a daemon is where packages put it.
 func (m machine) installed(d daemon) bool {
 	return slices.ContainsFunc(d.names, func(name string) bool {
-		found, _ := filepath.Glob(filepath.Join(m.proc.Root(), "usr/*bin", name))
-		local, _ := filepath.Glob(filepath.Join(m.proc.Root(), "usr/local/*bin", name))
+		found := tree.Glob(m.proc.Root(), "usr/*bin/"+name)
+		local := tree.Glob(m.proc.Root(), "usr/local/*bin/"+name)
 		return len(found)+len(local) > 0
 	})
 }
@@ -126,11 +126,11 @@ func (m machine) installed(d daemon) bool {
 func (m machine) running() func(name string) bool {
 	for _, mount := range []string{"sys/fs/cgroup", "sys/fs/cgroup/systemd", "sys/fs/cgroup/unified"} {
 		slice := filepath.Join(m.proc.Root(), mount, "system.slice")
-		if _, err := os.Stat(slice); err != nil {
+		if _, err := tree.Stat(slice); err != nil {
 			continue
 		}
 		return func(name string) bool {
-			data, err := os.ReadFile(filepath.Join(slice, name+".service", "cgroup.procs"))
+			data, err := procfs.ReadFile(filepath.Join(slice, name+".service", "cgroup.procs"))
 			return err == nil && len(data) > 0
 		}
 	}

@@ -2,12 +2,13 @@ package overwriter
 
 import (
 	"cmp"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"piton/internal/change/attr"
+	"piton/internal/kernel/tree"
+	"piton/internal/procfs"
 )
 
 // unitDirs are where systemd looks for units, first to last (systemd.unit(5)).
@@ -19,7 +20,7 @@ var unitDirs = []string{"etc/systemd/system", "run/systemd/system", "usr/local/l
 func (m machine) unitSets(unit string, attributes []attr.Attribute) []string {
 	var out []string
 	for _, file := range m.unitFiles(unit) {
-		data, _ := os.ReadFile(file) // none: it is not there
+		data, _ := procfs.ReadFile(file) // none: it is not there
 		for line := range strings.Lines(string(data)) {
 			name, value, ok := strings.Cut(line, "=")
 			name, value = strings.TrimSpace(name), strings.TrimSpace(value)
@@ -47,11 +48,10 @@ func (m machine) unitFiles(unit string) []string {
 	for _, name := range names {
 		for _, dir := range unitDirs {
 			file := filepath.Join(m.proc.Root(), dir, name)
-			if _, err := os.Stat(file); err == nil {
+			if _, err := tree.Stat(file); err == nil {
 				main = cmp.Or(main, file)
 			}
-			more, _ := filepath.Glob(filepath.Join(file+".d", "*.conf")) // the error is of a pattern in the unit's name
-			drops = append(drops, more...)
+			drops = append(drops, tree.Glob(file+".d", "*.conf")...)
 		}
 	}
 	slices.SortFunc(drops, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })

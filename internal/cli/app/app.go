@@ -19,6 +19,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/kernel"
+	"piton/internal/kernel/tree"
 )
 
 // IO is the surroundings of a run, so that a test can run the whole program in its own
@@ -124,13 +125,17 @@ func (a *App) SetUp(given bool) error {
 	if a.Live() {
 		return nil
 	}
-	for _, sub := range []string{"proc", "sys"} {
-		fd, err := kernel.OpenDir(kernel.NoDir, []byte(filepath.Join(dir, sub)+"\x00"))
-		if err == nil {
-			return kernel.CloseFile(fd)
-		}
-		if errors.Is(err, syscall.ELOOP) {
+	if dir != "/" {
+		switch err := tree.Confine(dir); {
+		case errors.Is(err, syscall.ELOOP):
 			return exit.Usagef("--host-root %s leads through a link into a process's open files; mount it elsewhere to read it", dir)
+		case errors.Is(err, errors.ErrUnsupported):
+			return exit.With(exit.NotPermitted, fmt.Errorf("--host-root %s: %w", dir, err))
+		}
+	}
+	for _, sub := range []string{"proc", "sys"} {
+		if fd, err := kernel.OpenDir(kernel.NoDir, []byte(filepath.Join(dir, sub)+"\x00")); err == nil {
+			return kernel.CloseFile(fd)
 		}
 	}
 	return fmt.Errorf("--host-root %s: there is neither proc nor sys below it", dir)
