@@ -3,6 +3,7 @@ package main_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
@@ -18,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/crash"
 	"piton/internal/kernel/kerneltest"
 )
 
@@ -256,4 +259,62 @@ func TestSignalBeforeTheFirstFrame(t *testing.T) {
 		assert.False(t, p.changed(), "the terminal has its modes back after %s", sig)
 		assert.NotContains(t, p.out.String(), "goroutine", sig)
 	}
+}
+
+// TestSignalsWithoutStacks sends what Go answers with its stacks to a command that has
+// something to end, and to one that has not.
+func TestSignalsWithoutStacks(t *testing.T) {
+	for _, sig := range append([]syscall.Signal{syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGINT}, sent()...) {
+		for _, args := range [][]string{{"verify", "-"}, {"--headless", "-d", "100ms"}} {
+			cmd := exec.Command(binary, args...)
+			var errs bytes.Buffer
+			cmd.Stderr = &errs
+			stdin, feed, err := os.Pipe()
+			require.NoError(t, err)
+			cmd.Stdin = stdin
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			ended := make(chan error, 1)
+			if args[0] == "verify" { // it waits for the rest
+				_, err = feed.WriteString("version = 1\n")
+				require.NoError(t, err)
+				require.Eventually(t, func() bool { return unread(t, stdin) == 0 }, patience, time.Millisecond)
+			} else {
+				_, err = out.Read(make([]byte, 1))
+				require.NoError(t, err)
+			}
+			go func() { _, _ = io.Copy(io.Discard, out); ended <- cmd.Wait() }()
+			require.NoError(t, cmd.Process.Signal(sig))
+			select {
+			case <-ended:
+			case <-time.After(patience):
+				_ = cmd.Process.Kill()
+				t.Fatalf("%v does not end %v", sig, args)
+			}
+			status := cmd.ProcessState.Sys().(syscall.WaitStatus)
+			code := status.ExitStatus()
+			if status.Signaled() {
+				code = 128 + int(status.Signal())
+			}
+			assert.Equal(t, 128+int(sig), code, "%v %v", sig, args)
+			assert.NotContains(t, errs.String(), "goroutine", "%v %v", sig, args)
+			_, _ = stdin.Close(), feed.Close()
+		}
+	}
+}
+
+// sent are crash.Sent.
+func sent() (out []syscall.Signal) {
+	for _, sig := range crash.Sent {
+		out = append(out, sig.(syscall.Signal))
+	}
+	return out
+}
+
+// unread is how many bytes nobody has read from a pipe yet.
+func unread(t *testing.T, pipe *os.File) (n int32) {
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, pipe.Fd(), syscall.TIOCINQ, uintptr(unsafe.Pointer(&n)))
+	require.Zero(t, errno)
+	return n
 }

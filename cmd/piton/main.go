@@ -7,8 +7,10 @@ import (
 
 	"piton/internal/cli"
 	"piton/internal/cli/app"
+	"piton/internal/crash"
 )
 
 func main() {
+	crash.EndBySignals()
 	os.Exit(cli.Main(app.IO{Args: os.Args[1:], Env: os.Environ(), In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 }

@@ -1,6 +1,7 @@
 // Package crash ends the program after a panic so that the message can be read: the
 // terminal is given back first, whichever goroutine panicked. Go's own end leaves a terminal
-// in raw mode and on its alternate screen.
+// in raw mode and on its alternate screen. Signals of a crash that others send are no crash:
+// see EndBySignals.
 //
 // Each goroutine of the screen, and of what the screen starts, begins with
 //

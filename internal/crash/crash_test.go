@@ -59,6 +59,9 @@ func handled(started ast.Expr) bool {
 	if !ok {
 		return false
 	}
+	if own, ok := d.Call.Fun.(*ast.Ident); ok { // of this package
+		return own.Name == "Handle"
+	}
 	call, ok := d.Call.Fun.(*ast.SelectorExpr)
 	if !ok || call.Sel.Name != "Handle" {
 		return false

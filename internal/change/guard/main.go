@@ -81,7 +81,7 @@ func prepare(pagePath, journalPath, user string) (*sentry, error) {
 	p.word(wordStart).Store(self.StartTicks)
 	p.word(wordPID).Store(uint64(os.Getpid()))
 	end := make(chan os.Signal, 1)
-	signal.Notify(end, syscall.SIGTERM)
+	crash.Hold(end, syscall.SIGTERM)
 	go func() { defer crash.Handle(); <-end; s.terminated.Store(true) }()
 	return s, nil
 }

@@ -116,7 +116,7 @@ func (s *sentry) why() string {
 	due := time.Duration(s.page.word(wordDue).Load())
 	switch {
 	case s.terminated.Load():
-		return "the guard was told to end (SIGTERM)"
+		return "the guard was told to end by a signal"
 	case s.gone && s.entry.ID == 0:
 		return "nothing was begun"
 	case s.gone && !s.entry.Finished:

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
+	"piton/internal/crash"
 	"piton/internal/kernel"
 	"piton/internal/kernel/tree"
 )
@@ -30,8 +30,8 @@ type IO struct {
 	In   io.Reader
 	Out  io.Writer
 	Err  io.Writer
-	// Signals delivers SIGINT, SIGTERM, SIGHUP and SIGQUIT to commands that end in an
-	// orderly way; nil = those of this process.
+	// Signals delivers SIGINT, SIGTERM, SIGHUP, SIGQUIT and crash.Sent to commands that end
+	// in an orderly way; nil = those of this process.
 	Signals <-chan os.Signal
 	// Exec makes this process another program (piton run), as kernel.Exec, which nil
 	// stands for.
@@ -81,8 +81,7 @@ func (a *App) Interruptible(ctx context.Context) (_ context.Context, stop func()
 	release := func() {}
 	if signals == nil {
 		own := make(chan os.Signal, 1)
-		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT)
-		signals, release = own, func() { signal.Stop(own) }
+		signals, release = own, crash.Hold(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	}
 	ended := make(chan struct{})
 	go func() {

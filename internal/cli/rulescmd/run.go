@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"runtime"
 	"syscall"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"piton/internal/change/journal"
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
+	"piton/internal/crash"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/rules"
@@ -182,8 +182,7 @@ func signals(ctx context.Context, a *app.App) (_ context.Context, reload <-chan 
 	release := func() {}
 	if received == nil {
 		own := make(chan os.Signal, 4)
-		signal.Notify(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGABRT)
-		received, release = own, func() { signal.Stop(own) }
+		received, release = own, crash.Hold(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	}
 	again := make(chan struct{}, 1)
 	go func() {

@@ -3,6 +3,7 @@ package screen
 import (
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -14,11 +15,9 @@ import (
 
 var (
 	// endSignals are the signals that end the program. A channel of their own, with a place for
-	// each, takes them: nothing that comes before can make Notify drop one. Those of faults are
-	// caught where another process sends them; a fault of piton's own is a panic all the same.
-	endSignals = []os.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGABRT, syscall.SIGALRM,
-		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU,
-		syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS, syscall.SIGSTKFLT}
+	// each, takes them: nothing that comes before can make Notify drop one.
+	endSignals = append([]os.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGALRM,
+		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU}, crash.Sent...)
 	// typed are those that keys of a terminal send: ^C and ^\.
 	typed = []os.Signal{syscall.SIGINT, syscall.SIGQUIT}
 	// others do not end it.
@@ -40,6 +39,7 @@ type signals struct {
 	// kept is never read and always there, so that no signal finds the program without a
 	// handler for it, whatever the other channels are stopped for.
 	kept, ending, typed, others chan os.Signal
+	free                        func() // of kept
 
 	send      func(tea.Msg) // waits for the event loop, which may wait for a command
 	ended     chan struct{} // closed once a signal has ended the program
@@ -66,9 +66,7 @@ func catchSignals() *signals {
 	s := &signals{kept: make(chan os.Signal, 1), ending: make(chan os.Signal, room), typed: make(chan os.Signal, room),
 		others: make(chan os.Signal, room), ended: make(chan struct{}), posts: make(chan tea.Msg, room),
 		continued: make(chan struct{}, 1), idle: make(chan struct{}), done: make(chan struct{})}
-	for _, some := range [][]os.Signal{endSignals, typed, others} {
-		signal.Notify(s.kept, some...)
-	}
+	s.free = crash.Hold(s.kept, slices.Concat(endSignals, typed, others)...)
 	signal.Notify(s.ending, endSignals...)
 	signal.Notify(s.typed, typed...)
 	signal.Notify(s.others, others...)
@@ -203,6 +201,6 @@ func (s *signals) release() syscall.Signal {
 	if by != 0 { // before Stop: no moment is without a handler
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGTERM)
 	}
-	signal.Stop(s.kept)
+	s.free()
 	return by
 }
