@@ -221,7 +221,7 @@ func (m *Model) better() []string {
 		return nil
 	}
 	var needed []string
-	lines := m.newest.Sample.Faults()
+	lines := append(m.newest.Sample.Faults(), m.deps.Live.Live().Faults()...)
 	all := m.newest.Sample.Collectors
 	for _, c := range all {
 		if c.Better == "" || slices.Contains(needed, c.Better) {

@@ -2,6 +2,9 @@ package tui
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/sample"
 	"piton/internal/tui/corepanel"
+	"piton/internal/tui/meters"
 	"piton/internal/tui/proctable"
 )
 
@@ -340,5 +344,27 @@ func TestFaultsOfTheFirstSample(t *testing.T) {
 		r.deliver(odd())
 		assert.NotContains(t, r.text(), "made up")
 		assert.Contains(t, r.m.better(), "/proc/stat is made up")
+	})
+}
+
+// An odd line that a meter leaves out is said once, and stays in the help.
+func TestFaultsOfMeters(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		root := t.TempDir()
+		require.NoError(t, os.MkdirAll(filepath.Join(root, "proc/net"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(root, "proc/net/dev"), []byte("headings\nheadings\neth0: x\n"), 0o644))
+		r.m.deps.Live = meters.NewReader(root)
+		now := time.Unix(1000, 0)
+		read := func() {
+			now = now.Add(time.Second)
+			r.m.handle(r.m.deps.Live.Read([]string{"network"}, now)())
+		}
+		read()
+		assert.Contains(t, r.text(), "eth0 is cut or malformed")
+		r.m.clearNotice()
+		read()
+		r.tick()
+		assert.NotContains(t, r.text(), "malformed")
+		assert.Contains(t, strings.Join(r.m.better(), "\n"), "eth0 is cut or malformed")
 	})
 }

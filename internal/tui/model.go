@@ -154,8 +154,11 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	if read, ok := msg.(meters.Msg); ok {
-		m.deps.Live.Take(read)
-		m.dirty = m.dirty || m.deps.Interval > time.Second // else the next sample draws it
+		news := m.deps.Live.Take(read)
+		m.dirty = m.dirty || m.deps.Interval > time.Second || len(news) > 0 // else the next sample draws it
+		if len(news) > 0 {
+			return m.say(bad, strings.Join(news, "; ")+"; ? lists them")
+		}
 		return nil
 	}
 	if hint, ok := msg.(hinted); ok {

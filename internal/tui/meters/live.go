@@ -1,32 +1,26 @@
 package meters
 
 import (
-	"context"
+	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/shirou/gopsutil/v4/common"
-	"github.com/shirou/gopsutil/v4/cpu"
-	"github.com/shirou/gopsutil/v4/disk"
-	"github.com/shirou/gopsutil/v4/net"
-	"github.com/shirou/gopsutil/v4/sensors"
-
-	"piton/internal/procfs"
 )
 
 // Live is what no sample has, as read at one moment.
 type Live struct {
-	at time.Time
-	// By meter: its counters, and its figures (bytes a second, °C, GHz); what is not known
-	// is missing or NaN.
-	counters, figures map[string][2]float64
+	at       time.Time
+	counters map[string]devices // by meter
+	// By meter: its figures (bytes a second, °C, GHz); what is not known is missing.
+	figures map[string][2]float64
+	partial map[string]bool // the figure leaves something out
+	faults  map[string]string
 }
+
+// devices are the counters of each device.
+type devices map[string][2]float64
 
 // of is what a meter shows.
 func (l *Live) of(id string) (a, b float64) {
@@ -36,25 +30,35 @@ func (l *Live) of(id string) (a, b float64) {
 	return math.NaN(), math.NaN()
 }
 
+// Faults says what could not be read, a sentence each.
+func (l *Live) Faults() []string { return slices.Sorted(maps.Values(l.faults)) }
+
+// reading is what a meter has read: counters of devices or a figure, and what is odd about it.
+// The zero reading is unknown.
+type reading struct {
+	counters devices
+	figure   [2]float64
+	known    bool   // the figure
+	partial  bool   // something was left out
+	fault    string // the first
+}
+
 // Msg delivers what a command of Reader has read; it is given back to Take.
 type Msg struct{ live *Live }
 
-// Reader reads with gopsutil. Its commands run beside the screen, one at a time.
+// Reader reads the files of these meters. Its commands run beside the screen, one at a time.
 type Reader struct {
-	proc, sys string
-	ctx       context.Context
+	root string
+	live *Live
+	said map[string]bool // that something is odd, by meter
 
-	live  *Live
 	began time.Time // the last reading
 	busy  bool
 }
 
 // NewReader reads of the host whose tree is below root.
 func NewReader(root string) *Reader {
-	r := &Reader{proc: filepath.Join("/", root, "proc"), sys: filepath.Join("/", root, "sys"), live: &unknown}
-	r.ctx = context.WithValue(context.Background(), common.EnvKey,
-		common.EnvMap{common.HostProcEnvKey: r.proc, common.HostSysEnvKey: r.sys})
-	return r
+	return &Reader{root: root, live: &unknown, said: map[string]bool{}}
 }
 
 // every is the time between two readings. What they are about changes slowly, and some
@@ -76,8 +80,18 @@ func (r *Reader) Read(ids []string, now time.Time) tea.Cmd {
 	return func() tea.Msg { return Msg{r.read(want, last, now)} }
 }
 
-// Take keeps what was read.
-func (r *Reader) Take(m Msg) { r.live, r.busy = m.live, false }
+// Take keeps what was read, and returns the faults of meters that had none before.
+func (r *Reader) Take(m Msg) (news []string) {
+	r.live, r.busy = m.live, false
+	for meter, fault := range m.live.faults {
+		if !r.said[meter] {
+			r.said[meter] = true
+			news = append(news, fault)
+		}
+	}
+	slices.Sort(news)
+	return news
+}
 
 // unknown is Live before anything was read.
 var unknown Live
@@ -91,136 +105,37 @@ func (r *Reader) Live() *Live {
 }
 
 func (r *Reader) read(want []*Meter, last *Live, now time.Time) *Live {
-	l := &Live{now, map[string][2]float64{}, map[string][2]float64{}}
+	l := &Live{at: now, counters: map[string]devices{}, figures: map[string][2]float64{}, partial: map[string]bool{}, faults: map[string]string{}}
 	seconds := now.Sub(last.at).Seconds()
 	for _, m := range want {
-		got, ok := m.read(r)
-		before, had := last.counters[m.ID]
-		switch {
-		case !ok:
-		case !m.counts:
-			l.figures[m.ID] = got
-		case had:
-			l.figures[m.ID] = [2]float64{rate(before[0], got[0], seconds), rate(before[1], got[1], seconds)}
-			fallthrough
-		default:
-			l.counters[m.ID] = got
+		got := m.read(r)
+		if got.fault != "" {
+			l.faults[m.ID] = got.fault
+		}
+		if got.counters != nil {
+			l.counters[m.ID] = got.counters
+			got.rates(last.counters[m.ID], seconds)
+		}
+		if got.known {
+			l.figures[m.ID], l.partial[m.ID] = got.figure, got.partial
 		}
 	}
 	return l
 }
 
-// rate is NaN where a counter ran backwards: a device has left.
-func rate(before, now, seconds float64) float64 {
-	if now < before || seconds <= 0 {
-		return math.NaN()
-	}
-	return (now - before) / seconds
-}
-
-// physical keeps the names of a class of devices that stand for hardware. What is made of
-// them (bridges, veth, loop, dm) would count the same bytes twice. Where none does, as in
-// a container, all are kept.
-func (r *Reader) physical(class string, names []string) []string {
-	var real []string
-	for _, name := range names {
-		if _, err := os.Stat(filepath.Join(r.sys, class, name, "device")); err == nil {
-			real = append(real, name)
+// rates makes the figure of the counters. A device that is new has none yet, and one whose
+// counters ran backwards is another by the name.
+func (g *reading) rates(before devices, seconds float64) {
+	g.known = before != nil && seconds > 0 && len(g.counters) == 0 && !g.partial
+	for name, now := range g.counters {
+		then, had := before[name]
+		if !had || now[0] < then[0] || now[1] < then[1] || seconds <= 0 {
+			g.partial = true
+			continue
+		}
+		g.known = true
+		for i := range now {
+			g.figure[i] += (now[i] - then[i]) / seconds
 		}
 	}
-	if real == nil {
-		return names
-	}
-	return real
-}
-
-// network is the bytes received and sent.
-func (r *Reader) network() (bytes [2]float64, ok bool) {
-	all, err := net.IOCountersWithContext(r.ctx, true)
-	if err != nil {
-		return bytes, false
-	}
-	var names []string
-	for _, c := range all {
-		if c.Name != "lo" {
-			names = append(names, c.Name)
-		}
-	}
-	names = r.physical("class/net", names)
-	for _, c := range all {
-		if slices.Contains(names, c.Name) {
-			bytes[0] += float64(c.BytesRecv)
-			bytes[1] += float64(c.BytesSent)
-		}
-	}
-	return bytes, true
-}
-
-// disks is the bytes read and written.
-func (r *Reader) disks() (bytes [2]float64, ok bool) {
-	blocks, err := os.ReadDir(filepath.Join(r.sys, "block")) // partitions are not in it
-	if err != nil || len(blocks) == 0 {
-		return bytes, false
-	}
-	var names []string
-	for _, b := range blocks {
-		names = append(names, b.Name())
-	}
-	all, err := disk.IOCountersWithContext(r.ctx, r.physical("block", names)...)
-	if err != nil {
-		return bytes, false
-	}
-	for _, c := range all {
-		bytes[0] += float64(c.ReadBytes)
-		bytes[1] += float64(c.WriteBytes)
-	}
-	return bytes, true
-}
-
-// cpuSensors are the drivers of CPUs' sensors.
-var cpuSensors = []string{"coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal", "soc_thermal", "x86_pkg_temp", "acpitz"}
-
-// hottest is the highest figure of the first of those drivers that has any.
-func (r *Reader) hottest() (celsius [2]float64, ok bool) {
-	all, _ := sensors.TemperaturesWithContext(r.ctx) // what could be read; the error counts the others
-	for _, driver := range cpuSensors {
-		for _, t := range all {
-			if strings.HasPrefix(t.SensorKey, driver) {
-				celsius[0] = max(celsius[0], t.Temperature)
-			}
-		}
-		if celsius[0] > 0 {
-			return celsius, true
-		}
-	}
-	return celsius, false
-}
-
-// mostPolicies is how many CPUs' frequencies are read: reading one may interrupt its CPU.
-const mostPolicies = 16
-
-// frequency is the mean of the CPUs that share a setting (cpufreq), in GHz. gopsutil has
-// the present frequency only where there is no cpufreq.
-func (r *Reader) frequency() (ghz [2]float64, ok bool) {
-	policies, _ := filepath.Glob(filepath.Join(r.sys, "devices/system/cpu/cpufreq/policy*/scaling_cur_freq"))
-	var all []float64
-	for i := 0; i < len(policies); i += 1 + len(policies)/mostPolicies {
-		b, err := procfs.ReadFile(policies[i])
-		khz, parseErr := strconv.ParseFloat(strings.TrimSpace(string(b)), 64)
-		if err == nil && parseErr == nil {
-			all = append(all, khz/1e6)
-		}
-	}
-	if len(all) == 0 {
-		cpus, _ := cpu.InfoWithContext(r.ctx)
-		for _, c := range cpus {
-			if c.Mhz > 0 {
-				all = append(all, c.Mhz/1e3)
-			}
-		}
-	}
-	for _, f := range all {
-		ghz[0] += f / float64(len(all))
-	}
-	return ghz, len(all) > 0
 }

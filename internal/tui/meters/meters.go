@@ -38,10 +38,9 @@ type Meter struct {
 	Title string // in the setup
 	Help  string
 
-	usual  bool
-	rank   int                              // the largest goes first where room is short
-	read   func(*Reader) ([2]float64, bool) // what no sample has; nil: it is in the sample
-	counts bool                             // what was read are counters, whose rates are shown
+	usual bool
+	rank  int                   // the largest goes first where room is short
+	read  func(*Reader) reading // what no sample has; nil: it is in the sample
 	// draw returns its forms, the shortest first.
 	draw func(in *Input) []string
 }
@@ -56,8 +55,8 @@ var All = []*Meter{
 	{ID: "swap", Title: "swap", Help: "used of total", usual: true, rank: 5, draw: swap},
 	{ID: "psi", Title: "PSI", Help: "% of the last 10 s in which a task waited for cpu, io, memory", usual: true, rank: 3, draw: psi},
 	{ID: "migrations", Title: "migrations", Help: "of the whole machine, and the source", usual: true, rank: 0, draw: migrations},
-	{ID: "network", Title: "network", Help: "bytes received and sent a second", counts: true, rank: 3, read: (*Reader).network, draw: networkRates},
-	{ID: "disk", Title: "disk", Help: "bytes read and written a second", counts: true, rank: 3, read: (*Reader).disks, draw: diskRates},
+	{ID: "network", Title: "network", Help: "bytes received and sent a second", rank: 3, read: (*Reader).network, draw: networkRates},
+	{ID: "disk", Title: "disk", Help: "bytes read and written a second", rank: 3, read: (*Reader).disks, draw: diskRates},
 	{ID: "temperature", Title: "temperature", Help: "of the hottest CPU sensor", rank: 4, read: (*Reader).hottest, draw: temperature},
 	{ID: "frequency", Title: "frequency", Help: "mean of the CPUs", rank: 5, read: (*Reader).frequency, draw: frequency},
 }
@@ -234,7 +233,8 @@ func rates(in *Input, id, one, other string) []string {
 		return field.Bytes(uint64(perS))
 	}
 	a, b := in.Live.of(id)
-	first, second := one+" "+bytes(a), other+" "+bytes(b)
+	least := in.atLeast(id)
+	first, second := one+" "+least+bytes(a), other+" "+least+bytes(b)
 	return []string{first + " " + second, first + "/s " + second + "/s"}
 }
 
@@ -253,5 +253,13 @@ func gauge(in *Input, id, name, format string) []string {
 	if math.IsNaN(v) {
 		return []string{name + " " + in.Theme.None}
 	}
-	return []string{name + " " + fmt.Sprintf(format, v)}
+	return []string{name + " " + in.atLeast(id) + fmt.Sprintf(format, v)}
+}
+
+// atLeast marks a sum or a maximum that leaves something out.
+func (in *Input) atLeast(id string) string {
+	if in.Live.partial[id] && id != "frequency" { // a mean may be too high as well
+		return in.Theme.AtLeast
+	}
+	return ""
 }
