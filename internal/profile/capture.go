@@ -129,7 +129,7 @@ func (c *capturer) usual(mask cpuset.Set) bool {
 
 // cpusText writes a mask, all CPUs as a word that fits other machines.
 func (c *capturer) cpusText(mask cpuset.Set) string {
-	if mask = mask.And(c.s.online()); mask.Equal(c.s.online()) {
+	if mask.And(c.s.online()).Equal(c.s.online()) {
 		return "online"
 	}
 	return mask.String()

@@ -79,7 +79,7 @@ func (s *State) facts(apart cpuset.Set) partition.Facts {
 		}
 		f.Tasks = append(f.Tasks, partition.Task{
 			Task: attr.Task{PID: t.TGID, TID: t.TID, StartTicks: t.StartTicks, Comm: t.ID.Comm, Flags: t.Flags},
-			PPID: t.PPID, Policy: t.Policy, Mask: t.Affinity.And(s.online()),
+			PPID: t.PPID, Policy: t.Policy, Mask: t.Affinity,
 		})
 	}
 	if s.Cpuset != nil {

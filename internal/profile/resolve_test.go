@@ -2,6 +2,8 @@ package profile
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,7 +12,11 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
+	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/sample"
+	"piton/internal/topology"
 )
 
 func parsed(t *testing.T, text string) *Profile {
@@ -114,6 +120,51 @@ func TestResolveIsolation(t *testing.T) {
 	assert.Equal(t, "0-5", r.Rest.String())
 	assert.True(t, r.SetsApart())
 	assert.False(t, Resolve(parsed(t, "[[task]]\nname='jackd'\ncpus='6-7'\n"), m.State).SetsApart())
+}
+
+// TestOfflineCPUsStay: what is not online now stays in the masks that an isolation sets, and in
+// what is saved.
+func TestOfflineCPUsStay(t *testing.T) {
+	m := machine()
+	m.Topology.CPUs[5].Online = false
+	m.Topology = topology.New(topology.Topology{Online: set("0-4,6-7"), Present: set("0-7"), CPUs: m.Topology.CPUs, Nodes: m.Topology.Nodes})
+	m.Masks = m.masks()
+	m.line(25, "eth1", "eth1", "0-7", irq.Settable)
+	m.process(100, "pinned", "pinned", "/").Affinity = set("2,5")
+	m.process(101, "some", "some", "/").Affinity = set("4-7")
+	got := drift(Resolve(parsed(t, "[isolation]\ncpus='2'\n"), m.State))
+	for _, want := range []string{"1 systemd affinity: 0-7 → 0-1,3-7", "2 kthreadd affinity: 0-7 → 0-1,3-7", "100 pinned affinity: 2,5 → 0-1,3-4,6-7",
+		"0 default of new IRQs default-irq-affinity: 0-7 → 0-1,3-7", "0 irq 25 (eth1) irq-affinity: 0-7 → 0-1,3-7"} {
+		assert.Contains(t, got, want)
+	}
+	assert.Equal(t, "4-7", (&capturer{s: m.State}).cpusText(set("4-7")))
+	assert.Equal(t, "online", (&capturer{s: m.State}).cpusText(set("0-7")))
+	unit, err := SettingsOf(m.State, 101, "")
+	assert.NoError(t, err)
+	assert.Equal(t, "4-7", unit.CPUs.String())
+}
+
+// TestWholeMasks reads the masks of a live sample again where CPUs could come online.
+func TestWholeMasks(t *testing.T) {
+	root := t.TempDir()
+	for path, text := range map[string]string{
+		"sys/devices/system/cpu/online": "0-4,6-7\n", "sys/devices/system/cpu/possible": "0-7\n",
+		"proc/10/task/11/status": "Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n",
+	} {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(root, path), []byte(text), 0o644))
+	}
+	cut := func() []*sample.Task {
+		return []*sample.Task{{TGID: 10, TID: 11, Have: sample.HaveAffinity, Affinity: set("0-4,6-7")},
+			{TGID: 12, TID: 12, Have: sample.HaveAffinity, Affinity: set("1")}, {TGID: 10, TID: 11}}
+	}
+	tasks := cut()
+	wholeMasks(procfs.New(root), tasks)
+	assert.Equal(t, []string{"0-7", "1", ""}, []string{tasks[0].Affinity.String(), tasks[1].Affinity.String(), tasks[2].Affinity.String()})
+	require.NoError(t, os.WriteFile(filepath.Join(root, "sys/devices/system/cpu/online"), []byte("0-7\n"), 0o644))
+	tasks = cut()
+	wholeMasks(procfs.New(root), tasks)
+	assert.Equal(t, "0-4,6-7", tasks[0].Affinity.String(), "nothing is offline: it is not asked again")
 }
 
 func TestCPUsEach(t *testing.T) {

@@ -24,7 +24,7 @@ import (
 type State struct {
 	Topology   *topology.Topology
 	Ticks      uint64         // USER_HZ since boot, when the reading began
-	Tasks      []*sample.Task // threads included, with full identities
+	Tasks      []*sample.Task // threads included, with full identities, and masks with CPUs that are offline
 	IRQs       []irq.IRQ
 	NICs       []irq.NIC
 	DefaultIRQ irq.Mask
@@ -118,7 +118,29 @@ func readTasks(root string) ([]*sample.Task, error) {
 	if err = errors.Join(err, s.Close()); err != nil {
 		return nil, err
 	}
+	if proc := procfs.New(root); proc.Live() { // of a tree they are read from files, which have them
+		wholeMasks(proc, n.Tasks)
+	}
 	return n.Tasks, nil
+}
+
+// wholeMasks adds the CPUs that are offline, which sched_getaffinity(2) leaves out, to the masks
+// of tasks: what a profile sets or saves would be without them for good. A task that ends
+// meanwhile keeps what it has.
+func wholeMasks(proc procfs.FS, tasks []*sample.Task) {
+	online, err := proc.CPUList("online")
+	possible, possibleErr := proc.CPUList("possible")
+	if err != nil || possibleErr != nil || possible.SubsetOf(online) {
+		return
+	}
+	for _, t := range tasks {
+		if t.Have&sample.HaveAffinity == 0 {
+			continue
+		}
+		if st, _ := proc.ThreadStatus(t.TGID, t.TID); !st.CPUsAllowed.Empty() { // another line may be odd
+			t.Affinity = st.CPUsAllowed
+		}
+	}
 }
 
 // globBelow lists the files that a glob means, relative to the directory.

@@ -39,10 +39,10 @@ func SettingsOf(s *State, pid kernel.TID, memory string) (UnitSettings, error) {
 	}
 	t := s.Tasks[i]
 	p := UnitSettings{
-		PID: pid, Comm: t.ID.Comm, Cgroup: t.ID.Cgroup, CPUs: t.Affinity.And(s.online()),
+		PID: pid, Comm: t.ID.Comm, Cgroup: t.ID.Cgroup, CPUs: t.Affinity,
 		Nice: int(t.Nice), IOPrio: t.IOPrio, Memory: memory,
 	}
-	p.AllCPUs = p.CPUs.Equal(s.online())
+	p.AllCPUs = p.CPUs.And(s.online()).Equal(s.online())
 	p.Policy, _ = s.policy(t)
 	if t.Flags&sample.FlagKernelThread != 0 {
 		return p, fmt.Errorf("%d (%s) is a kernel thread, which nothing starts", pid, comment(t.ID.Comm))
