@@ -3,10 +3,13 @@ package main_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,10 +27,30 @@ import (
 	"piton/internal/kernel/kerneltest"
 )
 
-// onPTY is a piton on a terminal of its own, whose session it leads.
+// shell leads the session of a terminal, runs a command in the foreground group, as one with job
+// control does, and ends as the command.
+func shell(args []string) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // caught, the command does not ignore it
+	cmd := exec.Command(args[0], args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Foreground: true, Ctty: 0}
+	if err := cmd.Start(); err != nil {
+		panic(err)
+	}
+	go func() {
+		<-hangups
+		_, _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGHUP), syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT)
+	}()
+	_ = cmd.Wait()
+	os.Exit(cmd.ProcessState.ExitCode())
+}
+
+// onPTY is a piton on a terminal of its own, whose session it leads, or its shell.
 type onPTY struct {
 	t      *testing.T
 	cmd    *exec.Cmd
+	piton  *os.Process // of cmd, or of its shell
 	master *os.File
 	slave  *os.File
 	before *term.State
@@ -42,6 +65,33 @@ func startOnPTY(t *testing.T, args ...string) *onPTY {
 	p := openPTY(t, args...)
 	p.start()
 	go p.read()
+	return p
+}
+
+// startInShell is startOnPTY below a shell, which can continue piton.
+func startInShell(t *testing.T, args ...string) *onPTY {
+	t.Helper()
+	p := openPTY(t, args...)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	p.cmd.Path, p.cmd.Args = self, append([]string{self}, p.cmd.Args...)
+	p.cmd.Env = append(p.cmd.Env, helperMode+"=shell")
+	p.start()
+	go p.read()
+	p.until("a command of the shell", func() bool {
+		of, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.cmd.Process.Pid)) // of each thread
+		require.NoError(t, err)
+		for _, children := range of {
+			b, _ := os.ReadFile(children) // none: the thread has ended
+			if pid, _ := strconv.Atoi(strings.TrimSpace(string(b))); pid > 0 {
+				p.piton, err = os.FindProcess(pid)
+				require.NoError(t, err)
+				return true
+			}
+		}
+		return false
+	})
+	t.Cleanup(func() { _ = p.piton.Kill() })
 	return p
 }
 
@@ -70,6 +120,7 @@ func openPTY(t *testing.T, args ...string) *onPTY {
 func (p *onPTY) start() {
 	p.t.Helper()
 	require.NoError(p.t, p.cmd.Start())
+	p.piton = p.cmd.Process
 	go func() { defer close(p.ended); _ = p.cmd.Wait() }()
 	p.t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
@@ -196,26 +247,30 @@ func TestScreenEndsWithItsTerminal(t *testing.T) {
 		"stopped": func(p *onPTY) {
 			table(p)
 			p.keys("\x1a")
-			p.until("stopped", func() bool { return stateOf(p.t, p.cmd.Process.Pid) == "T" })
+			p.until("stopped", func() bool { return stateOf(p.t, p.piton.Pid) == "T" })
 		},
 	}
 	for name, reach := range states {
 		for _, how := range []string{"SIGTERM", "SIGHUP", "closed"} {
 			t.Run(name+" "+how, func(t *testing.T) {
-				p := startOnPTY(t, "--filter", "pid="+pidText(target.Process.Pid))
+				start := startOnPTY
+				if name == "stopped" {
+					start = startInShell
+				}
+				p := start(t, "--filter", "pid="+pidText(target.Process.Pid))
 				reach(p)
 				want := 128 + int(syscall.SIGHUP)
 				switch how {
 				case "SIGTERM":
 					want = 128 + int(syscall.SIGTERM)
-					require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+					require.NoError(t, p.piton.Signal(syscall.SIGTERM))
 				case "SIGHUP":
-					require.NoError(t, p.cmd.Process.Signal(syscall.SIGHUP))
+					require.NoError(t, p.piton.Signal(syscall.SIGHUP))
 				default:
 					require.NoError(t, p.master.Close())
 				}
 				if name == "stopped" { // the kernel continues what loses its terminal, and it may have ended by now
-					if err := p.cmd.Process.Signal(syscall.SIGCONT); !errors.Is(err, os.ErrProcessDone) {
+					if err := p.piton.Signal(syscall.SIGCONT); !errors.Is(err, os.ErrProcessDone) {
 						require.NoError(t, err)
 					}
 				}
@@ -229,6 +284,23 @@ func TestScreenEndsWithItsTerminal(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestSuspendWithoutAShell types ^Z, and sends its signal, where nobody would continue piton.
+func TestSuspendWithoutAShell(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives a real terminal")
+	}
+	p := startOnPTY(t, "--filter", "pid=4194304") // no process, and so no other words in the line of messages
+	p.wait("PID")
+	p.keys("\x1a")
+	p.wait("not stopped: there is no shell")
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTSTP))
+	p.keys("?")
+	p.wait("Help")
+	assert.NotEqual(t, "T", stateOf(t, p.cmd.Process.Pid))
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	assert.Equal(t, 128+int(syscall.SIGTERM), p.exitCode())
 }
 
 // changed reports whether the terminal has other modes than at first.

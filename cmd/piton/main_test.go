@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 		threads, _ := strconv.Atoi(os.Args[1])
 		sleep(threads)
 		return
+	case "shell":
+		shell(os.Args[1:])
+		return
 	}
 	if binary = os.Getenv(insideSudo); binary != "" {
 		os.Exit(m.Run())

@@ -26,6 +26,7 @@ type Stat struct {
 	Comm        []byte
 	State       byte
 	PPID        kernel.TID
+	Group       kernel.TID // of processes; 0 = of another PID namespace, -1 as Session
 	Session     kernel.TID // -1 while the task is being released, in state X
 	Flags       uint32     // PF_* of include/linux/sched.h
 	MinorFaults uint64
@@ -90,7 +91,7 @@ func (st *Stat) figures(s scanner) bool {
 	}
 	st.State = state[0]
 	st.PPID = s.tid()
-	s.skip(1) // pgrp
+	st.Group = kernel.TID(s.between(-1, math.MaxInt32))
 	st.Session = kernel.TID(s.between(-1, math.MaxInt32))
 	s.skip(2) // tty_nr, tpgid
 	st.Flags = uint32(s.uint())

@@ -16,7 +16,7 @@ const statTail = " S 1 2 3 4 -1 4194560 10 11 12 13 14 15 16 17 20 -5 3 0 25 505
 
 func TestParseStat(t *testing.T) {
 	full := Stat{
-		TID: 7, Comm: []byte("cat"), State: 'S', PPID: 1, Session: 3, Flags: 4194560, MinorFaults: 10, MajorFaults: 12,
+		TID: 7, Comm: []byte("cat"), State: 'S', PPID: 1, Group: 2, Session: 3, Flags: 4194560, MinorFaults: 10, MajorFaults: 12,
 		UserTicks: 14, SystemTicks: 15, Priority: 20, Nice: -5, Threads: 3, StartTicks: 25, RSSPages: 4575,
 		LastCPU: 1, RTPrio: 50, Policy: kernel.RR,
 	}

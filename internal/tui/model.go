@@ -179,6 +179,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.onBackground(msg.IsDark())
 	case screen.Line:
 		m.line = msg
+	case screen.NotStopped:
+		return m.say(info, "not stopped: there is no shell that could continue piton")
 	case tea.KeyPressMsg:
 		return m.key(msg)
 	case tea.MouseClickMsg, tea.MouseReleaseMsg, tea.MouseWheelMsg:

@@ -24,6 +24,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"piton/internal/crash"
+	"piton/internal/procfs"
 )
 
 // Options says where and how to draw.
@@ -135,6 +136,9 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case stopMsg: // once the answer under way is there: the shell would get it
 		if r.term.mute {
 			return r, nil
+		}
+		if orphaned() {
+			return r, func() tea.Msg { return NotStopped{} }
 		}
 		r.term.mute = true
 		return r, tea.Tick(r.term.patience(), func(time.Time) tea.Msg { return unansweredMsg{} })
@@ -290,6 +294,13 @@ func (r *root) takeTerminal() tea.Cmd {
 
 // unansweredMsg says that no answer is waited for any more before the process stops.
 type unansweredMsg struct{}
+
+// NotStopped tells the model that the process was asked to stop and did not, since nobody would
+// continue it: it leads the session of its terminal, as in xterm -e piton.
+type NotStopped struct{}
+
+// orphaned reports whether nobody would continue the process if it were stopped.
+func orphaned() bool { return procfs.New("/").Orphaned() }
 
 // Suspend is a command that stops the process as ^Z does, with the terminal as it was.
 func Suspend() tea.Msg { return stopMsg{} }

@@ -53,7 +53,8 @@ type signals struct {
 
 	// away is set while the terminal is given back for a stop. Go, once it has been asked
 	// to catch SIGTSTP, never gives it back to the kernel (signal.Reset leaves its handler
-	// in place); so the stop is completed here with SIGSTOP.
+	// in place); so the stop is completed here with SIGSTOP. The kernel does not stop an orphaned
+	// process group by SIGTSTP, but does by SIGSTOP, so that is asked here (see orphaned).
 	away atomic.Bool
 	// lent is set while a command has the terminal: ^C and ^\ are for the command.
 	lent atomic.Bool
@@ -141,11 +142,11 @@ func (s *signals) watchOthers() {
 
 func (s *signals) other(sig os.Signal) {
 	switch away := s.away.Load(); {
-	case sig == syscall.SIGTSTP && away:
+	case sig == syscall.SIGTSTP && away && !orphaned():
 		_ = syscall.Kill(syscall.Getpid(), syscall.SIGSTOP) // a process may always stop itself
-	case sig == syscall.SIGTSTP:
+	case sig == syscall.SIGTSTP && !away:
 		s.post(stopMsg{})
-	case sig == syscall.SIGCONT && away:
+	case away && (sig == syscall.SIGCONT || sig == syscall.SIGTSTP): // it is not stopped any more, or was not
 		select {
 		case s.continued <- struct{}{}:
 		default:
