@@ -64,3 +64,37 @@ func forTests(path string) bool {
 	dir := filepath.Base(filepath.Dir(path))
 	return strings.HasSuffix(dir, "test") || dir == "golden" || dir == "simulate"
 }
+
+// TestTreesAreReadInside finds what would read a tree that others made by the os package, which
+// follows links out of it and opens devices; kernel/tree and procfs do not.
+func TestTreesAreReadInside(t *testing.T) {
+	calls := map[string][]string{
+		"os":       {"Open", "ReadFile", "ReadDir", "Stat", "Lstat", "Readlink", "DirFS"},
+		"filepath": {"Glob", "EvalSymlinks", "WalkDir", "Walk"},
+	}
+	seen := 0
+	for _, dir := range []string{"procfs", "topology", "irq", "sample", "users", "taskfacts", "place", "model", "bench", "change/attr", "change/overwriter",
+		"profile", "tui/meters", "tui/detail"} {
+		files, err := filepath.Glob(dir + "/*.go")
+		require.NoError(t, err)
+		for _, path := range files {
+			switch {
+			case strings.HasSuffix(path, "_test.go"),
+				path == "users/directory.go", // asked of the running machine only
+				path == "profile/store.go":   // the user's profiles
+				continue
+			}
+			seen++
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			require.NoError(t, err)
+			ast.Inspect(file, func(n ast.Node) bool {
+				if call, ok := n.(*ast.SelectorExpr); ok {
+					pkg, _ := call.X.(*ast.Ident)
+					assert.False(t, pkg != nil && slices.Contains(calls[pkg.Name], call.Sel.Name), "%s calls %v.%s", path, pkg, call.Sel.Name)
+				}
+				return true
+			})
+		}
+	}
+	assert.Greater(t, seen, 100)
+}
