@@ -478,6 +478,17 @@ func TestRevertedOnSIGTERM(t *testing.T) {
 	assert.Equal(t, was, b.level())
 }
 
+// TestRevertedOnSignalsOfACrash sends a guard what Go ends with its stacks for.
+func TestRevertedOnSignalsOfACrash(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGTRAP} {
+		b := newBench(t)
+		_, g := b.carry(to(raised), time.Hour)
+		require.NoError(t, syscall.Kill(g.Status().PID, sig))
+		b.ended(g)
+		assert.Equal(t, was, b.level(), sig)
+	}
+}
+
 // TestRevertedInOrder is two changes of the same, of which the older is to be
 // reverted first: it finds another value until the newer has been.
 func TestRevertedInOrder(t *testing.T) {
