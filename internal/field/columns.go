@@ -211,6 +211,7 @@ func policyColumn() Column {
 		Help: "scheduling policy, with the real-time priority; * where threads differ from the first"},
 		func(r Row) string { return r.Task().Policy.String() })
 	c.all = func(*sample.Needs) {}
+	c.Usual = func(r Row) bool { return r.Task().Policy == kernel.Other && !r.group().PolicyDiffers }
 	c.Append = func(dst []byte, r Row) []byte {
 		t := r.Task()
 		dst = append(dst, t.Policy.String()...)
@@ -237,6 +238,10 @@ func affinityColumn() Column {
 			}
 			return set.String()
 		})
+	c.Usual = func(r Row) bool {
+		set, ok := r.allowed()
+		return !ok || set.Empty() || r.M.Topology != nil && set.Equal(r.M.Topology.Online) && !r.group().AffinityDiffers
+	}
 	c.Append = func(dst []byte, r Row) []byte {
 		set, ok := r.allowed()
 		if !ok || set.Empty() {

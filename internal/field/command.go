@@ -1,6 +1,7 @@
 package field
 
 import (
+	"bytes"
 	"strings"
 	"time"
 
@@ -11,22 +12,42 @@ import (
 // brackets, and a thread of a process by its own name.
 func commandColumn() Column {
 	c := words(Column{ID: "command", Title: "COMMAND", Help: "command line; [name] for kernel threads"}, command)
-	c.Append = func(dst []byte, r Row) []byte {
-		id := r.identity()
-		if showsComm(r.Task(), id) {
-			if strings.TrimSpace(id.Comm) == "" { // a task may take blanks for its name
-				return appendNone(dst, r)
-			}
-			if r.Task().Flags&sample.FlagKernelThread == 0 || r.Sum() {
-				return AppendClean(dst, id.Comm, r.ASCII)
-			}
-			dst = append(dst, '[')
-			dst = AppendClean(dst, id.Comm, r.ASCII)
-			return append(dst, ']')
-		}
-		return AppendClean(dst, id.Cmdline, r.ASCII)
-	}
+	c.Append = AppendCommand
 	return c
+}
+
+// AppendCommand adds the text of COMMAND, safe to print.
+func AppendCommand(dst []byte, r Row) []byte {
+	id := r.identity()
+	if showsComm(r.Task(), id) {
+		if strings.TrimSpace(id.Comm) == "" { // a task may take blanks for its name
+			return appendNone(dst, r)
+		}
+		if r.Task().Flags&sample.FlagKernelThread == 0 || r.Sum() {
+			return AppendClean(dst, id.Comm, r.ASCII)
+		}
+		dst = append(dst, '[')
+		dst = AppendClean(dst, id.Comm, r.ASCII)
+		return append(dst, ']')
+	}
+	return AppendClean(dst, id.Cmdline, r.ASCII)
+}
+
+// Program is where the name of the program is in the text of COMMAND: behind its
+// directory, before its arguments or what a process that renamed itself says after a
+// colon. A thread has a name and nothing else.
+func Program(r Row, command []byte) (start, end int) {
+	if showsComm(r.Task(), r.identity()) {
+		return 0, len(command)
+	}
+	if end = bytes.IndexByte(command, ' '); end < 0 {
+		end = len(command)
+	}
+	end = len(bytes.TrimRight(command[:end], ":"))
+	if start = bytes.LastIndexByte(command[:end], '/') + 1; start == end {
+		start = 0
+	}
+	return start, end
 }
 
 func command(r Row) string {

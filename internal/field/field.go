@@ -8,6 +8,7 @@ package field
 
 import (
 	"math"
+	"slices"
 
 	"piton/internal/model"
 	"piton/internal/sample"
@@ -58,6 +59,9 @@ type Column struct {
 	// Missing says in words why a row can be without the value; "" when the
 	// column always has one.
 	Missing func(r Row) string
+	// Usual reports whether the row has the value that nearly all tasks have, or none: a
+	// table need not show the column for it. nil: there is no such value.
+	Usual func(r Row) bool
 
 	// all adds what judging every row by the column needs, where that is less than
 	// reading every task as if it were on the screen.
@@ -87,6 +91,24 @@ func (c Column) Why(r Row) string {
 		return ""
 	}
 	return c.Missing(r)
+}
+
+// numbers are columns whose figures name or rank something, so that 0 is like any other.
+var numbers = []string{"pid", "tid", "ppid", "start_ticks", "start", "priority", "cpu", "node"}
+
+// Zero reports whether the row's figure is an amount, and shown as none.
+func (c *Column) Zero(r Row) bool {
+	if c.num == nil || slices.Contains(numbers, c.ID) {
+		return false
+	}
+	v := c.num(r)
+	switch {
+	case c.rate:
+		v = shownFixed(v)
+	case c.unit == sizes:
+		v = math.Trunc(v)
+	}
+	return v == 0
 }
 
 // unit is how a filter reads a number for the column.

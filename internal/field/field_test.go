@@ -153,7 +153,7 @@ func TestEveryColumn(t *testing.T) {
 }
 
 func TestLists(t *testing.T) {
-	for _, list := range [][]string{Process, Thread, Narrow, JSON} {
+	for _, list := range [][]string{Process, Thread, JSON} {
 		_, err := Select(list)
 		assert.NoError(t, err)
 	}

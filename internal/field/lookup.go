@@ -9,15 +9,12 @@ import (
 )
 
 // The columns shown when the user asked for none. Process is for the process
-// table, Thread for the same with thread rows, Narrow for windows under 100
-// cells, JSON for machines.
+// table, Thread for the same with thread rows, JSON for machines.
 var (
 	Process = []string{"pid", "user", "priority", "nice", "policy", "state", "cpu_percent", "mem_percent", "time_s",
 		"cpu", "affinity", "migrations_per_s", "migrations_history", "run_delay_percent", "command"}
 	Thread = append([]string{"pid", "tid"}, Process[1:]...)
-	Narrow = []string{"pid", "user", "nice", "policy", "state", "cpu_percent", "cpu", "affinity", "migrations_per_s",
-		"migrations_history", "command"}
-	JSON = []string{"pid", "tid", "ppid", "user", "comm", "command", "state", "cpu", "node", "affinity", "nice", "policy",
+	JSON   = []string{"pid", "tid", "ppid", "user", "comm", "command", "state", "cpu", "node", "affinity", "nice", "policy",
 		"rtprio", "priority", "cpu_percent", "mem_percent", "rss_bytes", "time_s", "threads", "migrations",
 		"migrations_source", "migrations_per_s", "run_delay_ns", "run_delay_percent", "voluntary_switches",
 		"involuntary_switches", "start", "start_ticks"}

@@ -305,14 +305,14 @@ func (m *Model) askSort() tea.Cmd {
 func (m *Model) askSetup() tea.Cmd {
 	l := m.layouts.Present()
 	now := dialog.Settings{Delay: m.deps.Interval, Panel: m.panelMode.String(), Meters: m.deps.Meters, Layout: l.Name,
-		Columns: l.Shown(m.width, m.deps.Threads)}
+		Columns: l.Shown(m.deps.Threads)}
 	panels := []string{corepanel.Full.String(), corepanel.Folded.String(), corepanel.Hidden.String()}
 	return m.dialogs.Push(dialog.NewSetup(field.Columns, panels, now), dialog.Answered(m.apply))
 }
 
 // apply uses new settings at once and has them kept.
 func (m *Model) apply(s dialog.Settings) tea.Cmd {
-	if !slices.Equal(s.Columns, m.layouts.Present().Shown(m.width, m.deps.Threads)) {
+	if !slices.Equal(s.Columns, m.layouts.Present().Shown(m.deps.Threads)) {
 		m.layouts.SetColumns(s.Columns)
 	}
 	m.change(func(*proctable.View) {})
@@ -366,7 +366,7 @@ func (m *Model) nameLayout(label, now string, use func(string) error) tea.Cmd {
 func (m *Model) deleteLayout() tea.Cmd {
 	name := m.layouts.Present().Name
 	l := m.layouts.Delete()
-	m.change(func(v *proctable.View) { l.Apply(v, m.width) })
+	m.change(func(v *proctable.View) { l.Apply(v) })
 	return m.layoutsChanged("layout " + name + " deleted")
 }
 

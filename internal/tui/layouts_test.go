@@ -91,7 +91,7 @@ func TestOwnLayouts(t *testing.T) {
 		v := r.m.table.View()
 		assert.Equal(t, []string{"pid", "user", "command"}, r.ids())
 		assert.Equal(t, 14, v.Widths["user"])
-		assert.Contains(t, r.text(), "  PID▾ USER           COMMAND")
+		assert.Contains(t, r.text(), " PID▾ USER           COMMAND")
 		assert.True(t, v.Desc)
 		assert.Equal(t, "cpu>5", v.Filter.String())
 		assert.Equal(t, proctable.ByGroup, v.Tree)

@@ -8,7 +8,6 @@
 package tui
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -110,7 +109,7 @@ func New(d Deps) *Model {
 	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: m.journal, action.Race: m.race}
 	m.layouts = proctable.NewLayouts(proctable.Layout{Columns: d.Columns, Sort: d.Sort, Filter: d.Filter}, d.Layouts)
 	v := proctable.View{Threads: d.Threads}
-	m.layouts.Present().Apply(&v, 0)
+	m.layouts.Present().Apply(&v)
 	m.table = proctable.New(v)
 	return m
 }
@@ -174,7 +173,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case sampled:
 		return m.take(msg.model)
 	case tea.WindowSizeMsg:
-		m.resize(msg.Width, msg.Height)
+		m.width, m.height = msg.Width, msg.Height
 	case tea.BackgroundColorMsg:
 		m.onBackground(msg.IsDark())
 	case screen.Line:
@@ -246,16 +245,6 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	return tea.Batch(cmd, m.noteDetail())
 }
 
-// resize fits the columns to the window.
-func (m *Model) resize(width, height int) {
-	m.width, m.height = width, height
-	v := m.table.View()
-	before := v.Columns
-	if m.layouts.Present().Fit(&v, width); !slices.Equal(before, v.Columns) {
-		m.table.SetView(v)
-	}
-}
-
 // selectedCount is how many rows an action would act on.
 func (m *Model) selectedCount() int {
 	if m.view == action.IRQs {
@@ -295,7 +284,7 @@ func (m *Model) wanted() sample.Needs {
 		}
 		return n
 	}
-	n := field.Needs(m.table.Shown(), v.Filter)
+	n := field.Needs(m.table.Read(), v.Filter)
 	n.Threads = v.Threads
 	n.Watch = m.table.Watched()
 	m.table.SumNeeds(&n)

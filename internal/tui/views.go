@@ -105,7 +105,7 @@ func (m *Model) benchHint() string {
 func (m *Model) change(f func(*proctable.View)) tea.Cmd {
 	v := m.table.View()
 	f(&v)
-	m.layouts.Present().Fit(&v, m.width)
+	m.layouts.Present().Fit(&v)
 	m.keepTicks(v.Filter)
 	m.table.SetView(v)
 	return nil
@@ -156,7 +156,7 @@ func (m *Model) sortByID(id string) tea.Cmd {
 
 // toggleColumn shows a column before the command, or hides it.
 func (m *Model) toggleColumn(id string) tea.Cmd {
-	ids := slices.Clone(m.layouts.Present().Shown(m.width, m.deps.Threads))
+	ids := slices.Clone(m.layouts.Present().Shown(m.deps.Threads))
 	if i := slices.IndexFunc(ids, func(text string) bool { return text == id || strings.HasPrefix(text, id+":") }); i >= 0 {
 		ids = slices.Delete(ids, i, i+1)
 	} else if last := len(ids) - 1; last >= 0 && ids[last] == "command" {
@@ -178,7 +178,7 @@ func (m *Model) chooseLayout(name string) tea.Cmd {
 	if l == nil {
 		return m.say(bad, "there is no layout "+name)
 	}
-	return m.change(func(v *proctable.View) { l.Apply(v, m.width) })
+	return m.change(func(v *proctable.View) { l.Apply(v) })
 }
 
 func (m *Model) tagChildren() tea.Cmd {

@@ -92,7 +92,7 @@ func (p *Pane) drawThreads(width, height int, th *theme.Theme) []string {
 	if room > 1 && p.Len() > 0 && (p.Len() > room || rest > 0) {
 		room--
 	}
-	lines := p.List.Render(width, 1+min(room, p.Len()), th)
+	lines := p.Table.Render(width, 1+min(room, p.Len()), th)
 	p.drawn.width = width
 	if room < height-1 {
 		from := slices.Index(p.Rows(), p.Window()[0])

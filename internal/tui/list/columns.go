@@ -15,7 +15,10 @@ type Column[R any] struct {
 	Short string // the title where the column has less room than Title takes; "": it keeps the room
 	Width int    // cells that it likes; 0: it takes what is left (at most one column, the last)
 	Tight int    // cells that it can do with, 0 for Width; of the one that takes what is left, the least that it keeps
-	Right bool   // figures are right-aligned
+	// Least is what the column that takes what is left keeps, also of more than half of the
+	// width, which is the most that it keeps by its Tight.
+	Least int
+	Right bool // figures are right-aligned
 	// Rank orders the columns where there is no room for all: those of a low rank stay.
 	// The column that the list is sorted by counts as 1.
 	Rank int
@@ -153,8 +156,8 @@ func (l *List[K, R]) fit(width int) (slots []slot[R], skip int) {
 		if least = c.Tight; least == 0 {
 			least = leastElastic
 		}
+		least = max(min(least, room/2), min(c.Least, room))
 	}
-	least = min(least, room/2)
 	widths, used := l.choose(columns, room-least, least, like+least > room)
 	for _, c := range columns {
 		switch w := widths[c]; {

@@ -32,13 +32,22 @@ type drawnRow struct {
 	plain string // without styles, for a row under the cursor or with a tag; "" until it is needed
 }
 
+// Reach are the rows that Render shows in height lines.
+func (l *List[K, R]) Reach(height int) []R {
+	l.height = max(1, height-1)
+	l.reveal()
+	return l.Window()
+}
+
+// Skipped is how many cells of the column that takes what is left are left of the screen.
+func (l *List[K, R]) Skipped() int { return l.drawn.skip }
+
 // Render draws the heading and the rows in width cells and height lines.
 func (l *List[K, R]) Render(width, height int, th *theme.Theme) []string {
 	if height < 1 || width < 1 {
 		return nil
 	}
-	l.height = max(1, height-1)
-	l.reveal()
+	l.Reach(height)
 	d := &l.drawn
 	if d.generation != l.generation || d.width != width || d.th != th || len(d.rows) != l.height {
 		rows := slices.Grow(d.rows[:0], l.height)[:l.height]

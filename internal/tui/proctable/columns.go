@@ -2,77 +2,35 @@ package proctable
 
 import (
 	"slices"
-	"strconv"
 
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
-	"piton/internal/tui/list"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// important are the columns that go last when there is no room for all; the others
-// go first.
-var important = []string{"pid", "tid", "cpu_percent", "cpu", "migrations_per_s", "affinity", "migrations_history", "policy", "user",
-	"nice", "state", "run_delay_percent"}
-
-// tightWidths are what columns can do with on a narrow screen.
-var tightWidths = map[string]int{"user": 8, "policy": 7, "affinity": 8, "migrations_history": 7}
-
-// setColumns gives the list the columns of the view.
-func (t *Table) setColumns() {
-	t.widths = t.needed()
-	keep := t.view.Keep
-	if keep == nil {
-		keep = important
-	}
-	columns := make([]list.Column[int32], len(t.view.Columns))
-	for i, c := range t.view.Columns {
-		rank := slices.Index(keep, c.ID)
-		if rank < 0 {
-			rank = len(keep)
-		}
-		width := t.widthOf(c)
-		columns[i] = list.Column[int32]{ID: c.ID, Title: c.Title, Short: c.Short, Width: width, Tight: min(tightWidths[c.ID], width),
-			Right: c.Right, Rank: rank, Append: t.appender(c)}
-	}
-	t.SetColumns(columns)
-}
-
-// needed is what the largest PID and CPU number of the machine take.
-func (t *Table) needed() [2]int {
-	if t.m == nil || len(t.m.Sample.Tasks) == 0 || t.m.Topology == nil {
-		return [2]int{}
-	}
-	tasks := t.m.Sample.Tasks
-	return [2]int{max(5, len(strconv.Itoa(int(tasks[len(tasks)-1].TID)))),
-		max(4, len(strconv.Itoa(int(t.m.Topology.Present.Last()))))}
-}
-
-// widthOf is a column's width. Numbers of tasks and CPUs take as much as the
-// largest of them has, and the command gets the rest.
-func (t *Table) widthOf(c *field.Column) int {
-	if cells := t.view.Widths[c.ID]; cells > 0 && c.Width > 0 {
-		return cells
-	}
-	switch c.ID {
-	case "pid", "tid", "ppid":
-		if t.widths[0] > 0 {
-			return t.widths[0]
-		}
-	case "cpu":
-		if t.widths[1] > 0 {
-			return t.widths[1]
-		}
-	}
-	return c.Width
-}
+// important are columns in the order in which they get room where there is not enough for
+// all; the others come after them.
+var important = []string{"pid", "tid", "cpu_percent", "cpu", "migrations_per_s", "affinity", "migrations_history", "policy", "nice",
+	"state", "user", "run_delay_percent", "time_s", "mem_percent"}
 
 // Shown are the columns that the last Render had room for.
 func (t *Table) Shown() []*field.Column {
 	shown := t.List.Shown()
 	return slices.DeleteFunc(slices.Clone(t.view.Columns), func(c *field.Column) bool { return !slices.Contains(shown, c.ID) })
+}
+
+// Read are the columns whose figures are needed: those shown, and those that are not only
+// because every row of the page has the usual value.
+func (t *Table) Read() []*field.Column {
+	columns := t.Shown()
+	for i, c := range t.view.Columns {
+		if t.usual(i) {
+			columns = append(columns, c)
+		}
+	}
+	return columns
 }
 
 // ColumnAt is the column whose heading is at x cells from the left; nil when
@@ -118,14 +76,8 @@ func (t *Table) appender(c *field.Column) func([]byte, int32, *theme.Theme, int)
 		return field.AppendCell(dst, c, row, width)
 	}
 	switch {
-	case c.Width == 0:
-		text = func(dst []byte, row field.Row, th *theme.Theme, width int) []byte {
-			start := len(dst)
-			if row.I < len(t.tree) {
-				dst = appendBranch(dst, t.tree[row.I], th)
-			}
-			return field.Pad(c.Append(dst, row), start, width, c.Right, row.ASCII)
-		}
+	case c.ID == "command":
+		text = t.appendCommand
 	case c.ID == "migrations_history":
 		text = func(dst []byte, row field.Row, _ *theme.Theme, width int) []byte {
 			return appendHistory(dst, c, row, width)
@@ -133,10 +85,13 @@ func (t *Table) appender(c *field.Column) func([]byte, int32, *theme.Theme, int)
 	}
 	return func(dst []byte, i int32, th *theme.Theme, width int) []byte {
 		row := field.Row{M: t.summed, I: int(i), ASCII: th.ASCII}
-		if style == nil {
-			return text(dst, row, th, width)
+		var s theme.Style
+		switch {
+		case c.Zero(row):
+			s = th.Dim
+		case style != nil:
+			s = style(row, th)
 		}
-		s := style(row, th)
 		return s.Close(text(s.Open(dst), row, th, width))
 	}
 }
@@ -156,13 +111,8 @@ func appendHistory(dst []byte, c *field.Column, row field.Row, width int) []byte
 // wait or run before others.
 var cellStyles = map[string]func(row field.Row, th *theme.Theme) theme.Style{
 	"migrations_per_s": func(row field.Row, th *theme.Theme) theme.Style {
-		switch perS := row.Rates().MigPerS; {
-		case !model.Known(perS) || perS < 0.05:
-			return th.Dim
-		case perS >= 10:
-			return th.Warn
-		}
-		return th.Text
+		perS := row.Rates().MigPerS
+		return either(!model.Known(perS), th.Dim, either(perS >= 10, th.Warn, th.Text))
 	},
 	// It must not be the loudest thing on the screen.
 	"migrations_history": func(_ field.Row, th *theme.Theme) theme.Style { return th.Dim },

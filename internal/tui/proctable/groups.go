@@ -184,7 +184,7 @@ func (t *Table) SumNeeds(n *sample.Needs) {
 		return
 	}
 	n.Identity = n.Identity || t.view.Tree == ByGroup
-	for _, c := range t.Shown() {
+	for _, c := range t.Read() {
 		if !unsummed[c.ID] {
 			c.NeedsOfAll(n)
 		}

@@ -16,7 +16,7 @@ import (
 // of the rows, the filter. Its texts are those of the settings file.
 type Layout struct {
 	Name    string
-	Columns []string // ids in their order, "id:cells" where a width is set; none: the usual ones for the window
+	Columns []string // ids in their order, "id:cells" where a width is set; none: the usual ones
 	Sort    string   // a column id, with "-" before it for the other direction; "": the busiest first, as in top
 	View    string   // one of TreeNames; "": a list
 	Filter  string
@@ -40,12 +40,6 @@ func BuiltIn() []Layout {
 
 // defaultSort shows the busiest first, as top and htop do.
 const defaultSort = "cpu_percent"
-
-// The widths of the window from which more of the usual columns are shown, in cells.
-const (
-	narrow = 100
-	roomy  = 132
-)
 
 // Bounds of a column's width that is set, in cells.
 const (
@@ -90,8 +84,8 @@ func ColumnText(id string, width int) string {
 	return fmt.Sprintf("%s:%d", id, width)
 }
 
-// Apply makes a view show the layout in a window of width cells.
-func (l *Layout) Apply(v *View, width int) {
+// Apply makes a view show the layout.
+func (l *Layout) Apply(v *View) {
 	if c, desc, err := field.ParseOrder(cmp.Or(l.Sort, defaultSort)); err == nil {
 		v.Sort, v.Desc = c, desc
 	}
@@ -100,7 +94,7 @@ func (l *Layout) Apply(v *View, width int) {
 	if v.Filter.String() == "" {
 		v.Filter = nil
 	}
-	l.Fit(v, width)
+	l.Fit(v)
 }
 
 // Note is the layout with what a view shows now, but for the columns.
@@ -115,11 +109,11 @@ func (l Layout) Note(v View) Layout {
 	return l
 }
 
-// Fit gives a view the layout's columns, or the usual ones for a window of width cells;
-// with them the one that decides the order.
-func (l *Layout) Fit(v *View, width int) {
-	v.Columns, v.Widths = nil, map[string]int{}
-	for _, text := range l.Shown(width, v.Threads) {
+// Fit gives a view the layout's columns, or the usual ones; with them the one that decides
+// the order.
+func (l *Layout) Fit(v *View) {
+	v.Columns, v.Widths, v.Chosen = nil, map[string]int{}, len(l.Columns) > 0
+	for _, text := range l.Shown(v.Threads) {
 		if c, cells, err := ParseColumn(text); err == nil {
 			v.Columns = append(v.Columns, c)
 			if cells > 0 {
@@ -137,21 +131,13 @@ func (l *Layout) Fit(v *View, width int) {
 	v.Columns = slices.Insert(v.Columns, at, v.Sort)
 }
 
-// Shown are the layout's columns, or the usual ones for a window of width cells.
-func (l *Layout) Shown(width int, threads bool) []string {
-	if len(l.Columns) > 0 {
-		return l.Columns
-	}
-	ids := field.Process
+// Shown are the layout's columns, or the usual ones.
+func (l *Layout) Shown(threads bool) []string {
 	switch {
-	case width < narrow:
-		ids = field.Narrow
+	case len(l.Columns) > 0:
+		return l.Columns
 	case threads:
-		ids = field.Thread
+		return slices.Clone(field.Thread)
 	}
-	if width < roomy {
-		// PRI follows from NI and POL; the command needs its cells more.
-		ids = slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return id == "priority" })
-	}
-	return slices.Clone(ids)
+	return slices.Clone(field.Process)
 }

@@ -61,10 +61,11 @@ func TestALayoutSaysWhatAViewShows(t *testing.T) {
 	noted := (&Layout{Columns: []string{"pid", "user:12", "command"}}).Note(was)
 	assert.Equal(t, Layout{Columns: []string{"pid", "user:12", "command"}, Sort: "-nice", View: "tree", Filter: "cpu>5"}, noted)
 	var v View
-	noted.Apply(&v, 120)
+	noted.Apply(&v)
 	assert.Equal(t, map[string]int{"user": 12}, v.Widths)
 	assert.Equal(t, "nice", v.Columns[2].ID, "the column of the order is there, before the command")
-	v.Columns, v.Widths = nil, nil
+	assert.True(t, v.Chosen)
+	v.Columns, v.Widths, v.Chosen = nil, nil, false
 	assert.Equal(t, was, v)
 }
 

@@ -34,6 +34,7 @@ type View struct {
 	Sort    *field.Column
 	Then    *field.Column // orders what Sort finds alike; nil: their numbers do
 	Keep    []string      // columns that go last where there is no room for all; nil: the usual ones
+	Chosen  bool          // the columns are a layout's: they are shown whatever is in them
 	Desc    bool
 	Filter  *field.Filter
 	User    string // only this owner's tasks; "" shows all
@@ -54,7 +55,11 @@ type Table struct {
 	tree    []branch          // by task, while the rows are a tree
 	members map[int32][]int32 // the processes of control groups, by the group's row
 	folded  map[Key]bool      // rows of the tree whose descendants are hidden
-	widths  [2]int            // of PIDs and of CPU numbers, as far as the machine needs them
+	widths  []width           // of the view's columns; nil: the page has to be measured
+	largest [2]int            // digits of the largest PID and of the largest CPU number
+	at      place             // what was measured
+	ticked  bool              // there are new figures since
+	scratch []byte
 }
 
 // New returns an empty table.
@@ -86,16 +91,18 @@ func (t *Table) SetView(v View) {
 		sort = v.Sort.ID
 	}
 	t.SetOrder(sort, v.Desc)
-	t.setColumns()
+	t.widths = nil
+	t.setColumns(t.at.cells)
 	t.rebuild()
 }
 
 // Load takes the newest model. The cursor and the tags stay on their tasks; the
 // tags of tasks that ended are dropped.
 func (t *Table) Load(m *model.Model) {
-	t.m = m
-	if t.widths != t.needed() {
-		t.setColumns()
+	t.m, t.ticked = m, true
+	if needed := t.needed(); t.largest != needed {
+		t.largest = needed
+		t.setColumns(t.at.cells)
 	}
 	t.rebuild()
 	t.KeepTags(func(yield func(Key) bool) {
