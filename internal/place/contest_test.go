@@ -95,8 +95,8 @@ func TestItsOwnPartOfTheWaiting(t *testing.T) {
 func TestItLeavesTheCrowdedCPU(t *testing.T) {
 	m := topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 2})
 	for home, want := range []string{
-		"cpu 0: 33 % of a CPU expected (63 % busy by others, where it is now); next cpu 1 (25 %)",
-		"cpu 0: 33 % of a CPU expected (100 % busy, same L3 as now); next cpu 1 (25 %)",
+		"cpu 0: 33 % of a CPU expected (others use 63 %, where it is now); next cpu 1 (25 %)",
+		"cpu 0: 33 % of a CPU expected (others use 100 %, same L3 as now); next cpu 1 (25 %)",
 	} {
 		loads := busy(m, nil)
 		for i, spinners := range []int{2, 3} {

@@ -18,7 +18,7 @@ func TestIsolated(t *testing.T) {
 
 	c := place1(t, Request{Topology: m, Loads: loads, AllowIsolated: true})
 	assert.Equal(t, "2", c.CPUs.String())
-	assert.Equal(t, "cpu 2: 100 % of a CPU expected (0 % busy, isolated); cpu 3 gives as much (100 %)", c.Reason)
+	assert.Equal(t, "cpu 2: 100 % of a CPU expected (others use 0 %, isolated); cpu 3 gives as much (100 %)", c.Reason)
 	assert.Empty(t, c.Warning)
 
 	c = place1(t, Request{Topology: m, Loads: loads, Within: set("2-3")})

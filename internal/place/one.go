@@ -39,7 +39,7 @@ func (b *board) siblingLoad(i int) float64 {
 // single puts a target on one slot and says why.
 func (b *board) single(t *Target, slots []int, best, next int) Choice {
 	s := &b.slots[best]
-	c := Choice{TID: t.TID, Reason: b.reason(t, best, next), Guess: b.floats(slots), Busy: min(s.busy, 1), Near: b.distanceWords(t, s.cpu)}
+	c := Choice{TID: t.TID, Reason: b.reason(t, best, next), Guess: b.floats(slots), Share: s.share, Busy: min(s.busy, 1), Near: b.distanceWords(t, s.cpu)}
 	others := b.slots[best].placed
 	c.CPUs = b.take([]int{best}, t)
 	if c.Guess {

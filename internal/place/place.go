@@ -80,13 +80,13 @@ type Request struct {
 type Choice struct {
 	TID     kernel.TID
 	CPUs    cpuset.Set
-	Reason  string // "cpu 5: 97 % of a CPU expected (2 % busy, sibling 13 idle, same L3 as now); next cpu 7 (88 %)"
+	Reason  string // "cpu 5: 97 % of a CPU expected (others use 2 %, sibling 13 idle, same L3 as now); next cpu 7 (88 %)"
 	Warning string // "" or e.g. that the process is wider than the CPUs given
 	Guess   bool   // the load floats so that nothing predicts better than chance
-	// Of a single CPU: the share of it that others use, and how near it is to where the
-	// target ran last: "same L3 as now", "" when that is not known.
-	Busy float64
-	Near string
+	// Of a single CPU: the share of it that can be expected, that others use, and how near it
+	// is to where the target ran last: "same L3 as now", "" when that is not known.
+	Share, Busy float64
+	Near        string
 }
 
 // NoCPUError says why there is no CPU for a target.

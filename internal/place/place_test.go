@@ -113,26 +113,26 @@ func TestLeastLoaded(t *testing.T) {
 			name:   "the idle one",
 			req:    Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{0: 90, 1: 20, 2: 1, 3: 9})},
 			want:   "2",
-			reason: "cpu 2: 99 % of a CPU expected (1 % busy); next cpu 3 (92 %)",
+			reason: "cpu 2: 99 % of a CPU expected (others use 1 %); next cpu 3 (92 %)",
 		}, {
 			name: "as in the design",
 			req: Request{Topology: m16,
 				Loads:   busy(m16, map[cpuset.CPU]float64{0: 80, 1: 70, 2: 60, 3: 50, 4: 70, 5: 1, 6: 40, 7: 9, 15: 9}),
 				Targets: with(m16, func(t *Target) { t.LastCPU = 4 })},
 			want:   "5",
-			reason: "cpu 5: 99 % of a CPU expected (1 % busy, sibling 13 idle, same L3 as now); next cpu 7 (92 %)",
+			reason: "cpu 5: 99 % of a CPU expected (others use 1 %, sibling 13 idle, same L3 as now); next cpu 7 (92 %)",
 		}, {
 			name: "alone on its core it stays",
 			req: Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 100}),
 				Targets: with(m4, func(t *Target) { t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 1} })},
 			want:   "2",
-			reason: "cpu 2: 100 % of a CPU expected (0 % busy by others, where it is now); cpu 0 gives as much (100 %)",
+			reason: "cpu 2: 100 % of a CPU expected (others use 0 %, where it is now); cpu 0 gives as much (100 %)",
 		}, {
 			name: "alone on its core it stays, though its share was under-estimated",
 			req: Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 100}),
 				Targets: with(m4, func(t *Target) { t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 0.88} })},
 			want:   "2",
-			reason: "cpu 2: 97 % of a CPU expected (3 % busy by others, where it is now); cpu 0 gives as much (100 %)",
+			reason: "cpu 2: 97 % of a CPU expected (others use 3 %, where it is now); cpu 0 gives as much (100 %)",
 		}, {
 			name: "its own waiting does not count against its CPU either",
 			req: Request{Topology: m4,
@@ -144,7 +144,7 @@ func TestLeastLoaded(t *testing.T) {
 					t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 0.9}
 				})},
 			want:   "2",
-			reason: "cpu 2: 99 % of a CPU expected (1 % busy by others, where it is now); next cpu 0 (83 %)",
+			reason: "cpu 2: 99 % of a CPU expected (others use 1 %, where it is now); next cpu 0 (83 %)",
 		}, {
 			name: "bouncing: what it did on CPUs that it left is its own as well",
 			req: Request{Topology: m4,
@@ -159,7 +159,7 @@ func TestLeastLoaded(t *testing.T) {
 					t.LastCPU, t.Share = 0, map[cpuset.CPU]float64{0: 0.85}
 				})},
 			want:   "1",
-			reason: "cpu 1: 100 % of a CPU expected (0 % busy by others, same L3 as now); next cpu 2 (66 %)",
+			reason: "cpu 1: 100 % of a CPU expected (others use 0 %, same L3 as now); next cpu 2 (66 %)",
 		}, {
 			name: "nobody knows where it ran: its work is what the others do not explain",
 			req: Request{Topology: m4,
@@ -171,13 +171,13 @@ func TestLeastLoaded(t *testing.T) {
 				}),
 				Targets: with(m4, func(t *Target) { t.Share = map[cpuset.CPU]float64{-1: 0.9} })},
 			want:   "2",
-			reason: "cpu 2: 100 % of a CPU expected (0 % busy by others); next cpu 0 (52 %)",
+			reason: "cpu 2: 100 % of a CPU expected (others use 0 %); next cpu 0 (52 %)",
 		}, {
 			name: "sharing its core with another it leaves",
 			req: Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 100}),
 				Targets: with(m4, func(t *Target) { t.LastCPU, t.Share = 2, map[cpuset.CPU]float64{2: 0.5} })},
 			want:   "0",
-			reason: "cpu 0: 100 % of a CPU expected (0 % busy, same L3 as now); cpu 1 gives as much (100 %)",
+			reason: "cpu 0: 100 % of a CPU expected (others use 0 %, same L3 as now); cpu 1 gives as much (100 %)",
 		}, {
 			name: "waiting tasks count: one hog against three",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
@@ -187,7 +187,7 @@ func TestLeastLoaded(t *testing.T) {
 				fill(&l[3], NiceZero)
 			})},
 			want:   "3",
-			reason: "cpu 3: 50 % of a CPU expected (100 % busy); next cpu 0 (25 %)",
+			reason: "cpu 3: 50 % of a CPU expected (others use 100 %); next cpu 0 (25 %)",
 		}, {
 			name: "weights decide between CPUs that have no time left",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
@@ -198,7 +198,7 @@ func TestLeastLoaded(t *testing.T) {
 				fill(&l[1], 15, 15, 15)
 			})},
 			want:   "1",
-			reason: "cpu 1: 96 % of a CPU expected (100 % busy); next cpu 0 (50 %)",
+			reason: "cpu 1: 96 % of a CPU expected (others use 100 %); next cpu 0 (50 %)",
 		}, {
 			name: "what weighs much and does little is no hindrance",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
@@ -208,7 +208,7 @@ func TestLeastLoaded(t *testing.T) {
 				l[1] = Load{CPU: 1, Busy: 0.01, Rivals: []Rival{{Used: 0.01, Queued: 0.01, Weight: Weight(0, -20)}}}
 			})},
 			want:   "1",
-			reason: "cpu 1: 99 % of a CPU expected (1 % busy); next cpu 0 (66 %)",
+			reason: "cpu 1: 99 % of a CPU expected (others use 1 %); next cpu 0 (66 %)",
 		}, {
 			name: "the run queue tells how many wait of which no task is known",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
@@ -218,7 +218,7 @@ func TestLeastLoaded(t *testing.T) {
 				l[1].Rest = 2
 			})},
 			want:   "1",
-			reason: "cpu 1: 33 % of a CPU expected (100 % busy); next cpu 0 (20 %)",
+			reason: "cpu 1: 33 % of a CPU expected (others use 100 %); next cpu 0 (20 %)",
 		}, {
 			name: "and that they weigh little",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
@@ -228,27 +228,27 @@ func TestLeastLoaded(t *testing.T) {
 				l[1].RestNiced = 1
 			})},
 			want:   "1",
-			reason: "cpu 1: 91 % of a CPU expected (100 % busy); next cpu 0 (50 %)",
+			reason: "cpu 1: 91 % of a CPU expected (others use 100 %); next cpu 0 (50 %)",
 		}, {
 			name: "an idle sibling of a busy core loses to an idle core",
 			req: Request{Topology: m16, Loads: busy(m16, map[cpuset.CPU]float64{
 				0: 100, 1: 100, 2: 100, 4: 100, 5: 100, 6: 100, 7: 100}),
 				Targets: with(m16, func(t *Target) { t.LastCPU = 8 })},
 			want:   "3",
-			reason: "cpu 3: 100 % of a CPU expected (0 % busy, sibling 11 idle, same L3 as now); next cpu 8 (100 %)",
+			reason: "cpu 3: 100 % of a CPU expected (others use 0 %, sibling 11 idle, same L3 as now); next cpu 8 (100 %)",
 		}, {
 			name: "but wins over a busy CPU",
 			req: Request{Topology: m16, Loads: busy(m16, map[cpuset.CPU]float64{
 				0: 100, 1: 100, 2: 100, 3: 100, 4: 100, 5: 100, 6: 100, 7: 100, 15: 20, 14: 20, 13: 20, 12: 20, 11: 20, 10: 20, 9: 20})},
 			want:   "8",
-			reason: "cpu 8: 100 % of a CPU expected (0 % busy, sibling 0 100 % busy); next cpu 9 (83 %)",
+			reason: "cpu 8: 100 % of a CPU expected (others use 0 %, sibling 0 100 % busy); next cpu 9 (83 %)",
 		}, {
 			name: "a task pinned there is in the way",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
 				l[0].Pinned, l[1].Pinned, l[2].Pinned = 2, 3, 9
 			})},
 			want:   "3",
-			reason: "cpu 3: 100 % of a CPU expected (0 % busy); next cpu 0 (100 %)",
+			reason: "cpu 3: 100 % of a CPU expected (others use 0 %); next cpu 0 (100 %)",
 		}, {
 			name: "interrupts are in the way",
 			req: Request{Topology: m4, Loads: loads(m4, func(l []Load) {
@@ -258,46 +258,46 @@ func TestLeastLoaded(t *testing.T) {
 				l[2].IRQ = 0.02
 			})},
 			want:   "2",
-			reason: "cpu 2: 76 % of a CPU expected (30 % busy, 2 % interrupts); next cpu 0 (70 %)",
+			reason: "cpu 2: 76 % of a CPU expected (others use 30 %, 2 % interrupts); next cpu 0 (70 %)",
 		}, {
 			name: "equally idle: the same cache",
 			req: Request{Topology: m16, Loads: busy(m16, map[cpuset.CPU]float64{0: 3, 6: 100}),
 				Targets: with(m16, func(t *Target) { t.LastCPU = 6; t.BusyShare = 0.1 })},
 			want:   "4",
-			reason: "cpu 4: 100 % of a CPU expected (0 % busy, sibling 12 idle, same L3 as now); cpu 5 gives as much (100 %)",
+			reason: "cpu 4: 100 % of a CPU expected (others use 0 %, sibling 12 idle, same L3 as now); cpu 5 gives as much (100 %)",
 		}, {
 			name: "equally idle: next to its memory rather than its cache",
 			req: Request{Topology: m16, Loads: busy(m16, nil),
 				Targets: with(m16, func(t *Target) { t.LastCPU, t.HomeNode = 6, 0 })},
 			want:   "0",
-			reason: "cpu 0: 100 % of a CPU expected (0 % busy, sibling 8 idle, other node than now, next to its memory); cpu 1 gives as much (100 %)",
+			reason: "cpu 0: 100 % of a CPU expected (others use 0 %, sibling 8 idle, other node than now, next to its memory); cpu 1 gives as much (100 %)",
 		}, {
 			name:   "a busy real-time task is never joined",
 			req:    Request{Topology: m4, Loads: append(all(m4, 80)[:3], Load{CPU: 3, RTBusy: true})},
 			want:   "0",
-			reason: "a guess, every CPU is heavily loaded: cpu 0: 55 % of a CPU expected (80 % busy); cpu 1 gives as much (55 %)",
+			reason: "a guess, every CPU is heavily loaded: cpu 0: 55 % of a CPU expected (others use 80 %); cpu 1 gives as much (55 %)",
 		}, {
 			name:   "P cores before E cores",
 			req:    Request{Topology: hybrid, Loads: busy(hybrid, map[cpuset.CPU]float64{0: 40, 1: 30})},
 			want:   "1",
-			reason: "cpu 1: 77 % of a CPU expected (30 % busy, P core); next cpu 0 (71 %)",
+			reason: "cpu 1: 77 % of a CPU expected (others use 30 %, P core); next cpu 0 (71 %)",
 		}, {
 			name: "an idle E core before a busy P core",
 			req:  Request{Topology: hybrid, Loads: busy(hybrid, map[cpuset.CPU]float64{0: 90, 1: 80})},
-			want: "2", reason: "cpu 2: 100 % of a CPU expected (0 % busy, E core); cpu 3 gives as much (100 %)",
+			want: "2", reason: "cpu 2: 100 % of a CPU expected (others use 0 %, E core); cpu 3 gives as much (100 %)",
 		}, {
 			name: "an E core is good enough for little work",
 			req: Request{Topology: hybrid, Loads: busy(hybrid, map[cpuset.CPU]float64{0: 40, 1: 30}),
 				Targets: with(hybrid, func(t *Target) { t.BusyShare = 0.05 })},
-			want: "2", reason: "cpu 2: 100 % of a CPU expected (0 % busy, E core); cpu 3 gives as much (100 %)",
+			want: "2", reason: "cpu 2: 100 % of a CPU expected (others use 0 %, E core); cpu 3 gives as much (100 %)",
 		}, {
 			name: "within the user's limit",
 			req:  Request{Topology: m4, Loads: busy(m4, map[cpuset.CPU]float64{2: 50, 3: 60}), Within: set("2-3")},
-			want: "2", reason: "cpu 2: 66 % of a CPU expected (50 % busy); next cpu 3 (62 %)",
+			want: "2", reason: "cpu 2: 66 % of a CPU expected (others use 50 %); next cpu 3 (62 %)",
 		}, {
 			name: "the only one",
 			req:  Request{Topology: m4, Loads: all(m4, 95), Within: set("3")},
-			want: "3", reason: "cpu 3: 51 % of a CPU expected (95 % busy)",
+			want: "3", reason: "cpu 3: 51 % of a CPU expected (others use 95 %)",
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -40,12 +40,7 @@ func (b *board) floats(slots []int) bool {
 // reason says in words why a slot was chosen.
 func (b *board) reason(t *Target, best, next int) string {
 	s := &b.slots[best]
-	load := fmt.Sprintf("%d %% busy", percent(s.busy))
-	if s.own > 0.01 {
-		load += " by others"
-	}
-	text := fmt.Sprintf("cpu %d: %s (%s)", s.cpu.ID, expected(s.share),
-		joinWith(", ", load, b.siblingWords(s), b.extraWords(s), b.distanceWords(t, s.cpu)))
+	text := oneCPU(cpuset.Of(s.cpu.ID), s.share, s.busy, b.siblingWords(s), b.extraWords(s), b.distanceWords(t, s.cpu))
 	switch n := next; {
 	case n < 0:
 	case b.crowding(n) == b.crowding(best) && b.alike(n, t, b.cost(best, t)):
@@ -55,6 +50,22 @@ func (b *board) reason(t *Target, best, next int) string {
 	}
 	return text
 }
+
+// Short is the first part of the reason of a choice of one CPU.
+func (c Choice) Short() string {
+	guess := ""
+	if c.Guess {
+		guess = "a guess"
+	}
+	return oneCPU(c.CPUs, c.Share, c.Busy, c.Near, guess)
+}
+
+// oneCPU says what can be expected of a CPU: "cpu 0: 74 % of a CPU expected (others use 26 %)".
+func oneCPU(cpu cpuset.Set, share, busy float64, more ...string) string {
+	return fmt.Sprintf("cpu %s: %s (%s)", cpu, expected(share), joinWith(", ", append([]string{othersUse(busy)}, more...)...))
+}
+
+func othersUse(busy float64) string { return fmt.Sprintf("others use %d %%", percent(busy)) }
 
 func expected(share float64) string { return fmt.Sprintf("%d %% of a CPU expected", percent(share)) }
 
@@ -160,8 +171,7 @@ func (b *board) regionReason(t *Target, regions []region) string {
 
 // average says what a thread of a target can expect of some slots together.
 func (b *board) average(slots []int, more string) string {
-	load := fmt.Sprintf("%d %% busy", percent(b.mean(slots, busyOf)))
-	return fmt.Sprintf("%s on average (%s)", expected(b.mean(slots, shareOf)), joinWith(", ", load, more))
+	return fmt.Sprintf("%s on average (%s)", expected(b.mean(slots, shareOf)), joinWith(", ", othersUse(b.mean(slots, busyOf)), more))
 }
 
 func shareOf(s *slot) float64 { return s.share }

@@ -89,9 +89,9 @@ func TestANicedHogIsLoad(t *testing.T) {
 	loads[0] = full(on(nil, Weight(0, 1), 1))
 	c := place1(t, Request{Topology: m, Loads: loads})
 	assert.Equal(t, "1", c.CPUs.String())
-	assert.Equal(t, "cpu 1: 97 % of a CPU expected (3 % busy); cpu 2 gives as much (97 %)", c.Reason)
+	assert.Equal(t, "cpu 1: 97 % of a CPU expected (others use 3 %); cpu 2 gives as much (97 %)", c.Reason)
 	c = place1(t, Request{Topology: m, Loads: loads, Within: set("0")})
-	assert.Equal(t, "cpu 0: 56 % of a CPU expected (100 % busy)", c.Reason)
+	assert.Equal(t, "cpu 0: 56 % of a CPU expected (others use 100 %)", c.Reason)
 	for i := range loads {
 		loads[i].Busy = 0
 	}
@@ -129,6 +129,18 @@ func TestPlacedTargetsCompete(t *testing.T) {
 	}
 	pair[1].Weight, pair[1].BusyShare = 335, 0.9
 	got := place(t, Request{Topology: m, Loads: busy(m, nil), Targets: pair, Strategy: LeastLoaded})
-	assert.Equal(t, "cpu 0: 100 % of a CPU expected (0 % busy)", got[0].Reason)
-	assert.Equal(t, "cpu 0: 25 % of a CPU expected (100 % busy)", got[1].Reason)
+	assert.Equal(t, "cpu 0: 100 % of a CPU expected (others use 0 %)", got[0].Reason)
+	assert.Equal(t, "cpu 0: 25 % of a CPU expected (others use 100 %)", got[1].Reason)
+}
+
+// TestShortIsTheFirstPartOfTheReason: the status line of the screen says what the command
+// line says.
+func TestShortIsTheFirstPartOfTheReason(t *testing.T) {
+	for want, c := range map[string]Choice{
+		"cpu 0: 74 % of a CPU expected (others use 26 %)":                                {CPUs: cpuset.Of(0), Share: 0.74, Busy: 0.26},
+		"cpu 5: 99 % of a CPU expected (others use 1 %, same L3 as now)":                 {CPUs: cpuset.Of(5), Share: 0.99, Busy: 0.012, Near: "same L3 as now"},
+		"cpu 9: 50 % of a CPU expected (others use 100 %, other node than now, a guess)": {CPUs: cpuset.Of(9), Share: 0.5, Busy: 1, Near: "other node than now", Guess: true},
+	} {
+		assert.Equal(t, want, c.Short())
+	}
 }

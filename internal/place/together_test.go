@@ -112,7 +112,7 @@ func TestTargetsOwnLoadsGoTogether(t *testing.T) {
 	}
 	got := place(t, Request{Topology: m, Loads: loads, Targets: pair, Strategy: LeastLoaded})
 	assert.Equal(t, []string{"0", "1"}, lists(got))
-	assert.Equal(t, "cpu 0: 100 % of a CPU expected (0 % busy by others, where it is now); cpu 1 gives as much (100 %)", got[0].Reason)
+	assert.Equal(t, "cpu 0: 100 % of a CPU expected (others use 0 %, where it is now); cpu 1 gives as much (100 %)", got[0].Reason)
 }
 
 func TestManyThreads(t *testing.T) {
@@ -168,15 +168,15 @@ func TestWholeRegions(t *testing.T) {
 		reason string
 	}{
 		{"the least loaded node", Request{Loads: busy(m, node0), Strategy: NodeWide, Targets: now(0, -1)},
-			"4-7,12-15", "node 1 (cpus 4-7,12-15): 100 % of a CPU expected on average (0 % busy, other node than now); next node 0 (77 %)"},
+			"4-7,12-15", "node 1 (cpus 4-7,12-15): 100 % of a CPU expected on average (others use 0 %, other node than now); next node 0 (77 %)"},
 		{"alike: where its memory is", Request{Loads: busy(m, map[cpuset.CPU]float64{4: 10}), Strategy: NodeWide, Targets: now(0, 1)},
-			"4-7,12-15", "node 1 (cpus 4-7,12-15): 99 % of a CPU expected on average (1 % busy, other node than now, next to its memory); next node 0 (100 %)"},
+			"4-7,12-15", "node 1 (cpus 4-7,12-15): 99 % of a CPU expected on average (others use 1 %, other node than now, next to its memory); next node 0 (100 %)"},
 		{"alike: where it is", Request{Loads: busy(m, nil), Strategy: LLC, Targets: now(6, -1)},
-			"4-7,12-15", "llc 1 (cpus 4-7,12-15): 100 % of a CPU expected on average (0 % busy, it runs there now); next llc 0 (100 %)"},
+			"4-7,12-15", "llc 1 (cpus 4-7,12-15): 100 % of a CPU expected on average (others use 0 %, it runs there now); next llc 0 (100 %)"},
 		{"the least loaded cache", Request{Loads: busy(m, node0), Strategy: LLC, Targets: now(-1, -1)},
-			"4-7,12-15", "llc 1 (cpus 4-7,12-15): 100 % of a CPU expected on average (0 % busy); next llc 0 (77 %)"},
+			"4-7,12-15", "llc 1 (cpus 4-7,12-15): 100 % of a CPU expected on average (others use 0 %); next llc 0 (77 %)"},
 		{"what is allowed of it", Request{Loads: busy(m, nil), Strategy: LLC, Targets: now(-1, -1), Within: set("2,5-6,12")},
-			"5-6,12", "llc 1 (cpus 5-6,12): 100 % of a CPU expected on average (0 % busy); next llc 0 (100 %)"},
+			"5-6,12", "llc 1 (cpus 5-6,12): 100 % of a CPU expected on average (others use 0 %); next llc 0 (100 %)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.req.Topology = m
@@ -234,7 +234,7 @@ func TestSiblingFree(t *testing.T) {
 	c := place1(t, Request{Topology: m, Strategy: SiblingFree, Within: set("0-1"),
 		Loads: busy(m, map[cpuset.CPU]float64{1: 30, 8: 10})})
 	assert.Equal(t, "1", c.CPUs.String(), "its own load is no reason, a busy sibling is")
-	assert.Equal(t, "cpu 1: 77 % of a CPU expected (30 % busy, sibling 9 idle); cpu 0 gives as much (100 %)", c.Reason)
+	assert.Equal(t, "cpu 1: 77 % of a CPU expected (others use 30 %, sibling 9 idle); cpu 0 gives as much (100 %)", c.Reason)
 	assert.Empty(t, c.Warning)
 	c = place1(t, Request{Topology: m, Strategy: SiblingFree, Within: set("0-1"),
 		Loads: busy(m, map[cpuset.CPU]float64{8: 40, 9: 30})})

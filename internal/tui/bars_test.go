@@ -5,9 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-
-	"piton/internal/cpuset"
-	"piton/internal/place"
 )
 
 func TestWhatMattersStaysOnANarrowScreen(t *testing.T) {
@@ -44,7 +41,7 @@ func TestPausedStaysBesideALongHostName(t *testing.T) {
 // the cursor, and made anew for another task, or when samples have come since.
 func TestStatusLineSaysWherePinGoes(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		assert.Contains(t, r.line(-2), "p → cpu 5 (1% busy, same L3) ")
+		assert.Contains(t, r.line(-2), "p → cpu 5: 99 % of a CPU expected (others use 1 %, same L3 as now) ")
 		asked := r.tuning.chosen
 		r.press("left")
 		assert.Equal(t, asked, r.tuning.chosen, "nothing has changed")
@@ -67,15 +64,4 @@ func TestStatusLineSaysWherePinGoes(t *testing.T) {
 		assert.NotContains(t, r.text(), "p → cpu")
 	})
 	onSmall(t, func(r *rig) { assert.NotContains(t, r.text(), "p → cpu") }, func(d *Deps) { d.ReadOnly = true })
-}
-
-func TestHintWords(t *testing.T) {
-	for want, c := range map[string]place.Choice{
-		"cpu 5 (1% busy, same L3)":                        {CPUs: cpuset.Of(5), Busy: 0.012, Near: "same L3 as now"},
-		"cpu 1 (0% busy, where it is now)":                {CPUs: cpuset.Of(1), Near: "where it is now"},
-		"cpu 9 (100% busy, other node than now, a guess)": {CPUs: cpuset.Of(9), Busy: 1, Near: "other node than now", Guess: true},
-		"cpu 2 (3% busy)":                                 {CPUs: cpuset.Of(2), Busy: 0.03},
-	} {
-		assert.Equal(t, want, hintWords(c))
-	}
 }

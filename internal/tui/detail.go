@@ -1,9 +1,7 @@
 package tui
 
 import (
-	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -258,18 +256,6 @@ func (m *Model) askPinHint() tea.Cmd {
 // pinning is what p does.
 func pinning() action.Tuning { return action.Tuning{Strategy: place.LeastLoaded} }
 
-// hintWords is a choice of one CPU in few words: "cpu 5 (1% busy, same L3)".
-func hintWords(c place.Choice) string {
-	words := fmt.Sprintf("%.0f%% busy", c.Busy*100)
-	if c.Near != "" {
-		words += ", " + strings.ReplaceAll(c.Near, " as now", "")
-	}
-	if c.Guess {
-		words += ", a guess"
-	}
-	return fmt.Sprintf("cpu %s (%s)", c.CPUs, words)
-}
-
 // steady is a difference in load that is not worth a redraw.
 const steady = 0.03
 
@@ -295,5 +281,5 @@ func (m *Model) pinFact() string {
 	if m.pinHint.choice == nil || m.pinHint.key != m.table.At() || m.table.Tags() > 0 || m.deps.ReadOnly {
 		return ""
 	}
-	return m.th.Accent.Render("p " + m.th.Arrow + " " + hintWords(*m.pinHint.choice))
+	return m.th.Accent.Render("p " + m.th.Arrow + " " + m.pinHint.choice.Short())
 }

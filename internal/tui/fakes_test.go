@@ -128,8 +128,8 @@ func (f *fakeTuning) Choose(now *model.Model, targets []change.Target, t action.
 	var out []place.Choice
 	for i, tg := range targets {
 		cpu := cpuset.CPU(5 + i)
-		out = append(out, place.Choice{TID: tg.TID, CPUs: cpuset.Of(cpu), Busy: 0.01, Near: "same L3 as now",
-			Reason: fmt.Sprintf("cpu %d: 99 %% of a CPU expected (1 %% busy, sibling 13 idle); next cpu 7 (96 %%)", cpu)})
+		out = append(out, place.Choice{TID: tg.TID, CPUs: cpuset.Of(cpu), Share: 0.99, Busy: 0.01, Near: "same L3 as now",
+			Reason: fmt.Sprintf("cpu %d: 99 %% of a CPU expected (others use 1 %%, sibling 13 idle); next cpu 7 (96 %%)", cpu)})
 	}
 	return out, nil
 }

@@ -177,30 +177,50 @@ func (p *Policy) number(key string) {
 
 // Render draws the policies, the fields below them and what to beware of.
 func (p *Policy) Render(width, height int, th *theme.Theme) string {
-	width = min(width, 74)
+	width = min(width, 78)
 	var change rows.Row
 	change.Add(th.Dim, " "+p.before()+" "+th.Arrow+" ")
 	change.Add(th.Strong, p.setting().String())
 	if p.on() {
 		return rows.Stack(width, height, p.lines(width, th), 0, func(int) []string { return nil }, nil)
 	}
-	body := p.list.Body(len(policies), func(i int, _ bool) string { return p.row(i, width, th) })
+	var list []string
+	at, end := 0, 0
+	for i := range policies {
+		its := p.rows(i, width, th)
+		if i == p.list.Cursor {
+			at, end = len(list), len(list)+len(its)
+		}
+		list = append(list, its...)
+	}
+	body := func(height int) []string {
+		p.list.Window(len(policies), height)
+		from := min(at, max(end-height, 0))
+		return list[from:min(len(list), from+max(height, 0))]
+	}
 	foot := append([]string{""}, p.fields(width, th)...)
 	foot = append(foot, p.warning(width, th)...)
 	foot = append(foot, rows.Keys(th, " up down", "policy", "Enter", "apply", "Esc", "cancel").Render(th, width))
-	return rows.Stack(width, height, []string{change.Render(th, width), ""}, len(policies), body, foot)
+	return rows.Stack(width, height, []string{change.Render(th, width), ""}, len(list), body, foot)
 }
 
-func (p *Policy) row(i, width int, th *theme.Theme) string {
+// rows are a policy with what it means, in as many lines as that takes.
+func (p *Policy) rows(i, width int, th *theme.Theme) (lines []string) {
 	box := th.RadioOff
 	if i == p.list.Cursor {
 		box = th.Radio
 	}
-	var r rows.Row
-	r.Add(th.Text, box+" ")
-	r.Left(th, th.Text, policies[i].policy.String(), 10)
-	r.Add(th.Dim, policies[i].help)
-	return r.Item(th, width, i == p.list.Cursor)
+	name := policies[i].policy.String()
+	const indent = 15 // the mark, the box, the name
+	for _, help := range rows.Wrap(th, policies[i].help, max(width-indent, 12)) {
+		var r rows.Row
+		r.Add(th.Text, box+" ")
+		r.Left(th, th.Text, name, 10)
+		r.Add(th.Dim, help)
+		lines = append(lines, r.Item(th, width, i == p.list.Cursor))
+		box, name = "   ", ""
+	}
+	return lines
 }
 
 // warning always takes the same number of lines, so that the dialog keeps its size.

@@ -193,8 +193,7 @@ func psi(in *Input) []string {
 		}
 		return style.Render(text)
 	}
-	cpu, io, mem := percent(p.CPU), percent(p.IO), percent(p.Memory)
-	return []string{"psi " + cpu + " " + io + " " + mem, "psi cpu " + cpu + " io " + io + " mem " + mem}
+	return []string{"psi cpu " + percent(p.CPU) + " io " + percent(p.IO) + " mem " + percent(p.Memory)}
 }
 
 // migrations is the machine's migration rate with the words for its source: a worse

@@ -32,7 +32,7 @@ func field() auto.State {
 		cpus   cpuset.Set
 		reason string
 	}{
-		{auto.Kernel, cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7), "as it is now"}, {"least-loaded", cpuset.Of(5), "cpu 5: 99 % of a CPU expected (1 % busy); next cpu 7 (96 %)"},
+		{auto.Kernel, cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7), "as it is now"}, {"least-loaded", cpuset.Of(5), "cpu 5: 99 % of a CPU expected (others use 1 %); next cpu 7 (96 %)"},
 		{"llc", cpuset.Of(4, 5, 6, 7), "L3 1: 3.9 CPUs free"}, {"node", cpuset.Of(0, 1, 2, 3), "node 0: 7.1 CPUs free"}, {"with 3650", cpuset.Of(2), "the two exchange 5,012 wakeups a second"},
 		{"spread", cpuset.Of(0, 4), "a core each"},
 	} {
