@@ -57,7 +57,32 @@ func Plan(ctx context.Context, d Deps, targets []change.Target, t Tuning) (chang
 	}
 	plan, err := d.Tuner.Plan(ctx, requests)
 	plan.Changes = append(plan.Changes, refused...)
+	d.watchOwn(&plan, targets)
 	return plan, choices, err
+}
+
+// moves are the migrations a second from which on a process may be one that sets its own
+// affinity, which has to be watched to be known.
+const moves = 20
+
+// watchOwn warns of a process that sets its own affinity: it may be one if it migrates that
+// often, or has the CPUs already that it would be given.
+func (d Deps) watchOwn(plan *change.Plan, targets []change.Target) {
+	same := !slices.ContainsFunc(plan.Changes, func(c change.Change) bool { return c.Status != attr.Unchanged })
+	migrates := d.Model != nil && slices.ContainsFunc(targets, func(t change.Target) bool {
+		i, ok := Find(d.Model, t)
+		return ok && d.Model.Tasks[i].MigPerS >= moves
+	})
+	if !migrates && (!same || len(targets) != 1) {
+		return
+	}
+	switch own := d.Tuner.SetsItself(plan.Changes); {
+	case own == "":
+	case same:
+		plan.Changes[0].Reason = own + ": a pin will not hold"
+	default:
+		plan.Warnings = append(plan.Warnings, change.Note(own+": a pin will not hold"))
+	}
 }
 
 // Requests are a Tuning as a change.Plan takes it, so that several can be planned

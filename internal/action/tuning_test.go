@@ -14,6 +14,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -221,4 +222,39 @@ func TestPlacer(t *testing.T) {
 
 	_, err = put(context.Background(), pid, bench.Spec{CPUs: "65000"})
 	assert.ErrorContains(t, err, "65000")
+}
+
+// TestAProcessThatSetsItsOwnAffinityIsSaidTo: before a pin is tried, and where it has the
+// CPUs already that it would be given.
+func TestAProcessThatSetsItsOwnAffinityIsSaidTo(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	var hop func()
+	n := 0
+	hop = func() {
+		n++
+		_ = m.SetAffinity(10, cpuset.Of(cpuset.CPU(n%2)))
+		m.Fake.Before("Affinity", 10, hop)
+	}
+	m.Fake.Before("Affinity", 10, hop)
+	pin := Tuning{Set: []attr.Setting{attr.SetAffinity(cpuset.Of(1))}}
+	d := Deps{Tuner: m.Tuner(change.Options{})}
+	for range 2 {
+		plan, _, err := Plan(t.Context(), d, []change.Target{{TID: 10}}, pin)
+		require.NoError(t, err)
+		if plan.Changes[0].Status == attr.Unchanged {
+			assert.Contains(t, plan.Changes[0].Why(), "sets its own affinity, at least")
+		}
+		n++ // the next one finds the other mask
+	}
+	d.Model = machine(2, 10)
+	d.Model.Tasks[0].MigPerS = 500
+	for range 2 {
+		plan, _, err := Plan(t.Context(), d, []change.Target{{TID: 10}}, pin)
+		require.NoError(t, err)
+		n++
+		if plan.Changes[0].Status == attr.Planned {
+			assert.Contains(t, change.Texts(plan.Warnings)[0], "a pin will not hold")
+		}
+	}
 }

@@ -283,6 +283,8 @@ func (r *run) differs(c *Change, now attr.Value) {
 	why := "something else sets it too"
 	if c.IsFile() {
 		why = "the kernel made that of it, or something else sets it too"
+	} else if own := r.t.SetsItself([]Change{*c}); own != "" {
+		why = own
 	}
 	c.Reason = fmt.Sprintf("it did not stick: %s was set and %s is in force; %s", c.After, now, why)
 }

@@ -1,10 +1,12 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"piton/internal/change/attr"
 	"piton/internal/kernel"
@@ -188,6 +190,9 @@ func (tr *trial) give(c *tried, candidate int) error {
 			return err
 		}
 		c.other = now
+		if own := tr.t.SetsItself([]Change{c.Change}); own != "" {
+			return ownError{own}
+		}
 		return fmt.Errorf("%s of %s is %s, and was set to %s: %w", c.Attribute, c.Object.Object(), now, c.last, ErrOvertaken)
 	}
 	write := c.Change
@@ -217,6 +222,49 @@ func (c *tried) took(v attr.Value) {
 		c.given = append(c.given, v)
 	}
 }
+
+// How a mask that does not stay is told from one that somebody has set once: by reading it
+// so often, and by the changes from which on it is the task's own doing. Nothing else sets
+// one hundreds of times a second.
+const (
+	selfReads = 30
+	selfStep  = time.Millisecond
+	selfLeast = 3
+	selfMost  = 16 // threads
+)
+
+// SetsItself watches the affinity of the tasks of some changes for a moment, and says that
+// their process sets its own; "" where it stays.
+func (t *Tuner) SetsItself(changes []Change) string {
+	watched := slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Attribute != attr.Affinity || c.TID == 0 })
+	watched = watched[:min(len(watched), selfMost)]
+	last, times, began := make([]attr.Value, len(watched)), 0, t.o.Clock.Now()
+	for n := 0; n < selfReads && len(watched) > 0; n++ {
+		for i, c := range watched {
+			now, err := t.Read(c.Attribute, c.Object)
+			if err != nil {
+				continue
+			}
+			if last[i] != nil && !c.Attribute.Alike(now, last[i]) {
+				times++
+			}
+			last[i] = now
+		}
+		t.o.Clock.Sleep(selfStep)
+	}
+	if times < selfLeast {
+		return ""
+	}
+	took := max(t.o.Clock.Now().Sub(began), selfReads*selfStep)
+	return fmt.Sprintf("%s sets its own affinity, at least %.0f times a second", cmp.Or(attr.Printable(watched[0].Comm), watched[0].Object.Object()),
+		float64(times)/took.Seconds())
+}
+
+// ownError is ErrOvertaken where the task itself is who sets the value.
+type ownError struct{ text string }
+
+func (e ownError) Error() string      { return e.text }
+func (ownError) Is(target error) bool { return target == ErrOvertaken }
 
 // newborn takes threads that were born since the last call and have what was set; one
 // with a value of its own keeps it. One that is older than the entry is recorded: it would

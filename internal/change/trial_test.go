@@ -296,3 +296,27 @@ func TestTrialOfWhatEnds(t *testing.T) {
 	})
 	assert.ErrorIs(t, err, attr.ErrGone)
 }
+
+// restless makes a task give itself another mask whenever its mask is read.
+func restless(m *changetest.Machine, tid kernel.TID, masks ...cpuset.Set) {
+	m.Fake.Before("Affinity", tid, func() {
+		_ = m.SetAffinity(tid, masks[0])
+		restless(m, tid, append(masks[1:len(masks):len(masks)], masks[0])...)
+	})
+}
+
+func TestATaskThatSetsItsOwnAffinityIsSaidTo(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	changes := []change.Change{{Object: attr.Object{PID: 10, TID: 10, Comm: "bouncer"}, Attribute: attr.Affinity}}
+	assert.Empty(t, m.Tuner(change.Options{}).SetsItself(changes))
+	out, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
+		require.NoError(t, set(change.All(2)))
+		restless(m, 10, cpuset.Of(0, 3), cpuset.Of(1, 3))
+		return set(change.All(1))
+	})
+	assert.ErrorIs(t, err, change.ErrOvertaken)
+	assert.Contains(t, err.Error(), "sets its own affinity, at least 9")
+	assert.Contains(t, out.Changes[0].Reason, "sets its own affinity")
+	assert.Contains(t, m.Tuner(change.Options{}).SetsItself(changes), "bouncer sets its own affinity, at least 9")
+}
