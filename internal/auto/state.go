@@ -88,7 +88,7 @@ const widest = 4
 
 // Strips are the periods of all candidates in percent of the kernel's median.
 func (s *State) Strips() chart.Strips {
-	out := chart.Strips{Unit: "%", Strips: make([]chart.Strip, len(s.Candidates))}
+	out := chart.Strips{Unit: "%", Least: 2, Strips: make([]chart.Strip, len(s.Candidates))}
 	for n := range out.Strips {
 		e, known := Against(&s.Now, n)
 		if !known {

@@ -11,6 +11,7 @@ import (
 type Strips struct {
 	Unit   string
 	Strips []Strip
+	Least  float64 // width of the axis, at least, in the unit: less would show noise as a difference
 }
 
 // Strip is one sample.
@@ -59,6 +60,9 @@ func (s Strips) axis() (axis, Scale) {
 		}
 	}
 	near, far = near-below*(far-near), far+above*(far-near)
+	if missing := s.Least - (far - near); missing > 0 {
+		near, far = near-missing/2, far+missing/2
+	}
 	scale := ScaleFor(max(math.Abs(near), math.Abs(far)), s.Unit)
 	near, far = scale.Of(near), scale.Of(far)
 	if far <= near {
