@@ -271,3 +271,35 @@ func TestAnUndoHasNoGuard(t *testing.T) {
 	var usage attr.UsageError
 	require.ErrorAs(t, err, &usage)
 }
+
+// TestAGuardIsSaidToBeLateOnlyWhereItWouldBe: what it could not have is nothing to read at
+// every change.
+func TestAGuardIsSaidToBeLateOnlyWhereItWouldBe(t *testing.T) {
+	changed := func(p attr.PolicyValue) []change.Change {
+		return []change.Change{{Object: attr.Object{PID: 10, TID: 10, Comm: "rtapp"}, Attribute: attr.Policy, After: p, Status: attr.Done}}
+	}
+	fifo := func(prio int) []change.Change { return changed(attr.PolicyValue{Policy: kernel.FIFO, RTPrio: prio}) }
+	common := []string{"not protected from the OOM killer (needs CAP_SYS_RESOURCE): …", "memory not locked, so it may be read from a disk: …"}
+	ordinary := append(common, change.CaveatNotDeadline+": …", change.CaveatOrdinary+", so late on a starved machine: …")
+	limited := append(common, change.CaveatNotDeadline+": …", change.CaveatPriority+" 5 (RLIMIT_RTPRIO)")
+	for _, one := range []struct {
+		caveats []string
+		changes []change.Change
+		late    bool
+	}{
+		{common, fifo(99), false},
+		{ordinary, fifo(1), true},
+		{ordinary, changed(attr.PolicyValue{Policy: kernel.Batch}), false},
+		{ordinary, []change.Change{{Attribute: attr.Affinity, Status: attr.Done}}, false},
+		{limited, fifo(4), false},
+		{limited, fifo(5), true},
+		{append(common, change.CaveatNotDeadline+": …"), fifo(98), false},
+		{append(common, change.CaveatNotDeadline+": …"), changed(attr.PolicyValue{Policy: kernel.Deadline}), true},
+	} {
+		why := change.GuardStatus{Caveats: one.caveats}.Fails(one.changes)
+		assert.Equal(t, one.late, why != "", "%v", one)
+		if one.late {
+			assert.Contains(t, why, "the guard may be late, as rtapp 10 can run before it: ")
+		}
+	}
+}

@@ -3,6 +3,7 @@ package change
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"piton/internal/change/attr"
@@ -117,6 +118,43 @@ type GuardStatus struct {
 	Entry   uint64        `json:"entry"`             // of the journal; 0 while nothing has been begun
 	After   time.Duration `json:"after_ns"`          // from the end of the change until it is reverted
 	Caveats []string      `json:"caveats,omitempty"` // what it could not have, in sentences
+}
+
+// What the caveats begin with that say that real-time tasks may run before the guard.
+const (
+	CaveatNotDeadline = "not DEADLINE"
+	CaveatPriority    = "real-time priority only"
+	CaveatOrdinary    = "no real-time priority"
+)
+
+// Fails says why a guard may be too late to revert these changes, where what it could not
+// have is what they would need it for; else "".
+func (s GuardStatus) Fails(changes []Change) string {
+	const deadline = 100 // above every other priority
+	prio, why := deadline, ""
+	for _, c := range s.Caveats {
+		now := prio
+		switch {
+		case strings.HasPrefix(c, CaveatOrdinary):
+			now = 0
+		case strings.HasPrefix(c, CaveatPriority):
+			_, _ = fmt.Sscanf(c[len(CaveatPriority):], "%d", &now)
+		case strings.HasPrefix(c, CaveatNotDeadline):
+			now = deadline - 1
+		}
+		if now < prio {
+			prio, why = now, c
+		}
+	}
+	for _, c := range changes {
+		if c.Attribute != attr.Policy || c.Status != attr.Done || prio == deadline {
+			continue
+		}
+		if p := attr.PolicyOf(c.After); p.Policy == kernel.Deadline || p.Policy.RealTime() && p.RTPrio >= prio {
+			return fmt.Sprintf("the guard may be late, as %s %d can run before it: %s", attr.Printable(c.Comm), c.TID, why)
+		}
+	}
+	return ""
 }
 
 // GuardState is a guard that has not decided yet, as anybody can see it.

@@ -94,6 +94,8 @@ func TestDoctorAsNobody(t *testing.T) {
 	assert.Contains(t, found["real-time"]["command"], "cap_sys_nice")
 	assert.Equal(t, "sudo piton doctor", found["programs"]["command"])
 	assert.Equal(t, "missing", found["journal"]["state"])
+	assert.Equal(t, "fallback", found["guard"]["state"])
+	assert.Contains(t, found["guard"]["reason"], "the OOM killer may choose it (needs CAP_SYS_RESOURCE)")
 }
 
 // asNobody prepares piton as a process of a user who may do nothing.

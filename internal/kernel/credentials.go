@@ -21,6 +21,8 @@ const (
 	CapBPF         Capability = unix.CAP_BPF
 	CapDACOverride Capability = unix.CAP_DAC_OVERRIDE
 	CapNetAdmin    Capability = unix.CAP_NET_ADMIN
+	CapSysResource Capability = unix.CAP_SYS_RESOURCE
+	CapIPCLock     Capability = unix.CAP_IPC_LOCK
 )
 
 // Capabilities is a set of them, bit n for number n.

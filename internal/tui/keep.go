@@ -85,6 +85,9 @@ func (m *Model) askKeep(a applied) tea.Cmd {
 	for _, w := range a.outcome.Guard.Words() {
 		lines = append(lines, dialog.Line{Tone: dialog.Quiet, Text: w})
 	}
+	if why := a.outcome.Guard.Status().Fails(a.outcome.Changes); why != "" {
+		lines = append(lines, dialog.Line{Tone: dialog.Loud, Text: strings.ToUpper(why[:1]) + why[1:] + "."})
+	}
 	of := made{a.outcome.Entry, a.root}
 	m.unkept = append(m.unkept, of)
 	return m.dialogs.PushUnasked(dialog.NewConfirm("Keep it?", lines, "keep", "revert").Countdown(keepTime), func(o dialog.Outcome) tea.Cmd {

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -218,9 +219,8 @@ func (g *armed) Status() change.GuardStatus {
 
 // Words is part of change.Guard.
 func (g *armed) Words() []string {
-	out := []string{fmt.Sprintf("Process %d reverts it even if this screen, its terminal or the SSH line is gone.", g.pid)}
-	if caveats := g.page.caveats(); len(caveats) > 0 {
-		out = append(out, "The guard is not fully protected: "+strings.Join(caveats, "; ")+".")
+	if slices.ContainsFunc(g.page.caveats(), func(c string) bool { return strings.HasPrefix(c, endedBySystemd) }) {
+		return []string{fmt.Sprintf("Process %d reverts it even if this screen is gone, unless systemd ends it with the session.", g.pid)}
 	}
-	return out
+	return []string{fmt.Sprintf("Process %d reverts it even if this screen, its terminal or the SSH line is gone.", g.pid)}
 }

@@ -149,6 +149,9 @@ func (s socket) answer(b byte) { _ = kernel.WriteSocket(int(s), []byte{b}) }
 // It has nothing of piton's name, so that killing all pitons by name spares it.
 const processName = "dead-man-switch"
 
+// endedBySystemd begins the caveat of a guard that could not leave its session.
+const endedBySystemd = "ended by systemd"
+
 // settleIn makes the process hard to end by accident: with a name of its own, spared
 // by the OOM killer, and out of a session that systemd may end.
 func settleIn() (caveats []string) {
@@ -160,7 +163,7 @@ func settleIn() (caveats []string) {
 		caveats = append(caveats, fmt.Sprintf("not protected from the OOM killer (needs CAP_SYS_RESOURCE): %v", err))
 	}
 	if err := leaveSession(); err != nil {
-		caveats = append(caveats, fmt.Sprintf("ended by systemd together with the session or service that started it "+
+		caveats = append(caveats, fmt.Sprintf(endedBySystemd+" together with the session or service that started it "+
 			"(KillUserProcesses=, KillMode=): %v", err))
 	}
 	return caveats

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -52,7 +53,7 @@ func deadline(tid kernel.TID, part time.Duration) error {
 // what could not be had.
 func Overtake() (caveats []string) {
 	if err := AboveAll(); err != nil {
-		caveats = append(caveats, fmt.Sprintf("not DEADLINE, so real-time tasks of priority %d run first: %v", highestPriority, err))
+		caveats = append(caveats, fmt.Sprintf(change.CaveatNotDeadline+", so real-time tasks of priority %d run first: %v", highestPriority, err))
 		caveats = append(caveats, raise()...)
 	} else {
 		keepUp()
@@ -88,11 +89,11 @@ func raise() (caveats []string) {
 	if errors.Is(err, syscall.EPERM) {
 		if limits, limitErr := kernel.ReadLimits(kernel.TID(os.Getpid())); limitErr == nil && limits.RTPrio > 0 {
 			err = setThreads(kernel.FIFO, int(min(limits.RTPrio, highestPriority)), false)
-			caveats = append(caveats, fmt.Sprintf("real-time priority only %d (RLIMIT_RTPRIO)", limits.RTPrio))
+			caveats = append(caveats, fmt.Sprintf(change.CaveatPriority+" %d (RLIMIT_RTPRIO)", limits.RTPrio))
 		}
 	}
 	if err != nil {
-		return []string{fmt.Sprintf("no real-time priority, so late on a starved machine: %v", err)}
+		return []string{fmt.Sprintf(change.CaveatOrdinary+", so late on a starved machine: %v", err)}
 	}
 	return caveats
 }

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -136,22 +135,22 @@ func Report(a *app.App, r change.Outcome, o Options, err error) error {
 	a.Changed = a.Changed || r.Changed() && !o.DryRun
 	end := cmp.Or(End(r, err), o.Unmatched)
 	Print(a, r, o, exit.Code(end))
-	announce(a, r.Guard, o)
+	announce(a, r, o)
 	return end
 }
 
 // announce says how to confirm a change that is under guard.
-func announce(a *app.App, g change.Guard, o Options) {
-	if g == nil {
+func announce(a *app.App, r change.Outcome, o Options) {
+	if r.Guard == nil {
 		return
 	}
-	st := g.Status()
+	st := r.Guard.Status()
 	if o.Output.JSON() {
 		guardList.JSON(a, st)
 		return
 	}
-	if len(st.Caveats) > 0 {
-		a.Warn("the guard is not fully protected: %s", strings.Join(st.Caveats, "; "))
+	if why := st.Fails(r.Changes); why != "" {
+		a.Warn("%s", why)
 	}
 	a.Warn("entry %d is reverted in %v unless you confirm it: %s", st.Entry, st.After, confirmCommand(st.Entry))
 }

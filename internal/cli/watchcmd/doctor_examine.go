@@ -49,7 +49,7 @@ func (d *doctor) examine(ctx context.Context) error {
 		d.attribute("slice", "slices of ordinary tasks", "EEVDF, by sched_setattr", ""),
 		d.attribute("uclamp", "utilisation clamps", "sched_setattr", ""),
 		d.attribute("core-sched", "core scheduling (piton cookie)", "PR_SCHED_CORE", ""), d.schedExt, d.memory,
-		d.attribute("read-others", "programs of others", "/proc/PID/exe", "own processes only"), d.journal, d.namespace, d.programs,
+		d.attribute("read-others", "programs of others", "/proc/PID/exe", "own processes only"), d.journal, d.guard, d.namespace, d.programs,
 	} {
 		d.findings = append(d.findings, examine())
 	}

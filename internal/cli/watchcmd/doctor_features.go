@@ -246,6 +246,30 @@ func (d *doctor) journal() finding {
 	return f
 }
 
+// guard says once what a guard of this user is not protected from.
+func (d *doctor) guard() finding {
+	f := finding{id: "guard", title: "guard (--revert-after)", state: stateBest,
+		source: "DEADLINE, memory locked, spared by the OOM killer, outside the session"}
+	var lacks []string
+	for _, one := range []struct {
+		needs kernel.Capability
+		lacks string
+	}{
+		{kernel.CapSysNice, "real-time tasks run before it (needs CAP_SYS_NICE)"},
+		{kernel.CapIPCLock, "its memory may be read from a disk (needs CAP_IPC_LOCK)"},
+		{kernel.CapSysResource, "the OOM killer may choose it (needs CAP_SYS_RESOURCE)"},
+		{kernel.CapDACOverride, "systemd may end it with the session, where KillUserProcesses= is set (needs root)"},
+	} {
+		if !d.rights.has(one.needs) {
+			lacks = append(lacks, one.lacks)
+		}
+	}
+	if len(lacks) > 0 {
+		f.state, f.source, f.reason, f.command = stateFallback, "a process of its own", strings.Join(lacks, "; "), "sudo piton"
+	}
+	return f
+}
+
 func (d *doctor) namespace() finding {
 	f := finding{id: "pid-namespace", title: "PID namespace", state: stateBest, source: "the machine's own: all tasks are seen"}
 	if !kernel.InitialNamespace("pid") {
