@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
@@ -34,6 +35,11 @@ func (r *renderer) dense(height int, p *Panel) []string {
 	}
 	first, end := pages[p.page][0], pages[p.page][1]
 	lines := []string{r.legend(rows[first:end], p.page, len(pages))}
+	longest, numbers, groups := 0, 0, make([]group, len(rows))
+	for i, row := range rows {
+		groups[i] = row.group()
+		longest, numbers = max(longest, len(row)), max(numbers, len(groups[i].label))
+	}
 	for i, row := range rows {
 		// Rows of other pages have a place too, above and below this one, so that the
 		// cursor moves there.
@@ -43,12 +49,9 @@ func (r *renderer) dense(height int, p *Panel) []string {
 		if r.cellSpots(row, at, below); at.off {
 			continue
 		}
-		node := ""
-		if row.node() >= 0 && row.node() == row.lastNode() {
-			node = fmt.Sprintf(" node %d", row.node())
-		}
-		lines = append(lines, r.gridLine(fmt.Sprintf("%*d ", label-1, row[0].ID), row, node, loadCell),
-			r.gridLine(strings.Repeat(" ", label), row, "", migrationCell))
+		load, moves := r.rowSums(row, &groups[i], longest-len(row), r.Width-label-longest, numbers)
+		lines = append(lines, r.gridLine(fmt.Sprintf("%*d ", label-1, row[0].ID), row, loadCell)+load,
+			r.gridLine(strings.Repeat(" ", label), row, migrationCell)+moves)
 	}
 	return lines[:max(1, min(len(lines), height))]
 }
@@ -122,13 +125,55 @@ func powerBelow(n int) int {
 // cellOf is how one CPU looks in a grid.
 type cellOf func(th *theme.Theme, rates *model.CPU) (theme.Style, string)
 
-// gridLine draws one row between what stands before it and, where there is room, after it.
-func (r *renderer) gridLine(before string, row gridRow, after string, cell cellOf) string {
-	dst := r.appendCells(r.Theme.Dim.Append(make([]byte, 0, r.Width*4), before), row, cell)
-	if len(before)+len(row)+len(after) <= r.Width {
-		dst = r.Theme.Dim.Append(dst, after)
+// gridLine draws one row behind what stands before it.
+func (r *renderer) gridLine(before string, row gridRow, cell cellOf) string {
+	return string(r.appendCells(r.Theme.Dim.Append(make([]byte, 0, r.Width*4), before), row, cell))
+}
+
+// leastRowBar is the cells of the bar of a row's load, at least.
+const leastRowBar = 8
+
+// group is a row's CPUs with their numbers for a label.
+func (r gridRow) group() group {
+	g := group{cpus: slices.DeleteFunc(slices.Clone(r), func(c *topology.CPU) bool { return c == nil })}
+	var set cpuset.Builder
+	for _, c := range g.cpus {
+		set.Add(c.ID)
 	}
-	return string(dst)
+	g.set = set.Set()
+	g.label = g.set.String()
+	return g
+}
+
+// rowSums are what a row of the grid comes to, in room cells behind its cells and the
+// blanks that they leave: the load with the numbers of the CPUs, and below it their nodes
+// with the migrations into them. Where there is less room it is the node.
+func (r *renderer) rowSums(row gridRow, g *group, blanks, room, numbers int) (load, moves string) {
+	th := r.Theme
+	node := ""
+	if first, last := row.node(), row.lastNode(); first >= 0 && first == last {
+		node = fmt.Sprintf(" node %d", first)
+	} else if first >= 0 {
+		node = fmt.Sprintf(" nodes %d-%d", first, last)
+	}
+	bar := room - 1 - percentWidth - 1 - numbers
+	if bar < leastRowBar {
+		if row.node() == row.lastNode() && blanks+room >= len(node) {
+			load = th.Dim.Render(node)
+		}
+		return load, ""
+	}
+	s := r.sum(g)
+	dst := widget.AppendFramed(widget.AppendSpaces(make([]byte, 0, 4*room), blanks+1), th, &s.parts, bar)
+	load = string(th.Dim.Append(appendPercent(dst, th, s.busy), " "+g.label))
+	if node != "" {
+		node += " " + th.Dot
+	}
+	in := th.None
+	if model.Known(s.in) {
+		in = fmt.Sprintf("%.0f", s.in)
+	}
+	return load, th.Dim.Render(strings.Repeat(" ", blanks) + node + " " + in + "/s in")
 }
 
 // appendCells draws CPUs beside each other. Equal styles that follow each other

@@ -221,7 +221,11 @@ func (v *View) newOnCPU() *list.List[kernel.TID, field.Row] {
 			Compare: func(a, b field.Row) int { return cmp.Compare(a.Rates().CPUPercent, b.Rates().CPUPercent) },
 			Append: func(dst []byte, r field.Row, th *theme.Theme, width int) []byte {
 				r.ASCII = th.ASCII
-				return field.AppendCell(dst, c, r, width)
+				style := th.Text
+				if c.Zero(r) {
+					style = th.Dim
+				}
+				return style.Close(field.AppendCell(style.Open(dst), c, r, width))
 			}})
 	}
 	return list.New(func(r field.Row) kernel.TID { return r.Task().TID }, "cpu_percent", columns...)

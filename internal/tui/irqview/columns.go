@@ -73,7 +73,7 @@ func (v *View) fitCPUs(width int) {
 
 func (v *View) columns() []column {
 	out := []column{
-		{ID: "number", Title: "IRQ", Width: 8, Tight: 6, Right: true, Cell: inRowStyle(func(e entry, _ *theme.Theme) string { return e.name }),
+		{ID: "number", Title: "IRQ", Width: 8, Tight: 6, Right: true, Names: true, Cell: inRowStyle(func(e entry, _ *theme.Theme) string { return e.name }),
 			Has: func(e entry) bool { return e.named == nil }, Compare: func(a, b entry) int { return cmp.Compare(a.row.Number, b.row.Number) }},
 		{ID: "rate", Title: "RATE/s", Width: 8, Right: true, Desc: true, Rank: 1, Has: func(e entry) bool { return e.row.Rate.OK },
 			Cell:    inRowStyle(func(e entry, th *theme.Theme) string { return total(e.row.Rate, th) }),

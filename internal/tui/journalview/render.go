@@ -27,7 +27,7 @@ func both(deed func(d *change.Deed, width int) string, part func(d *change.Deed,
 func nothing(*change.Deed, change.Change) string { return "" }
 
 var columns = []list.Column[line]{
-	{ID: "id", Title: "ID", Width: 5, Tight: 4, Right: true,
+	{ID: "id", Title: "ID", Width: 5, Tight: 4, Right: true, Names: true,
 		Cell: both(func(d *change.Deed, _ int) string { return fmt.Sprint(d.ID) }, nothing)},
 	{ID: "when", Title: "WHEN", Width: 16, Tight: 11, Rank: 3, Cell: both(func(d *change.Deed, width int) string {
 		if width < 16 {

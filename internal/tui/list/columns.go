@@ -18,7 +18,8 @@ type Column[R any] struct {
 	// Least is what the column that takes what is left keeps, also of more than half of the
 	// width, which is the most that it keeps by its Tight.
 	Least int
-	Right bool // figures are right-aligned
+	Right bool // figures are right-aligned; one that is zero is dim
+	Names bool // figures that name something: 0 is like any other
 	// Rank orders the columns where there is no room for all: those of a low rank stay.
 	// The column that the list is sorted by counts as 1.
 	Rank int

@@ -371,3 +371,16 @@ func BenchmarkKey(b *testing.B) {
 		l.Render(200, 50, th)
 	}
 }
+
+func TestZerosAreDim(t *testing.T) {
+	for text, dim := range map[string]bool{"0": true, "0.0": true, "0 %": true, "≥0.0": true, "10": false, "0.1": false, "–": false} {
+		for _, names := range []bool{false, true} {
+			l := New(func(r int) int { return r }, "", Column[int]{ID: "n", Title: "N", Width: 5, Right: true, Names: names,
+				Cell: func(_ int, th *theme.Theme, _ int) (string, theme.Style) { return text, th.Text }})
+			l.Bare = true
+			l.Load([]int{1}, true)
+			line := l.Render(10, 2, th)[1]
+			assert.Equal(t, dim && !names, strings.Contains(line, th.Dim.Render(text)), "%q %v", line, names)
+		}
+	}
+}

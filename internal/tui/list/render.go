@@ -171,6 +171,18 @@ func (l *List[K, R]) format(r R) string {
 	return text
 }
 
+// zero reports whether a figure with a unit or without is none: "0", "0.0", "0 %".
+func zero(text string) bool {
+	digits := false
+	for _, c := range text {
+		if c >= '1' && c <= '9' {
+			return false
+		}
+		digits = digits || c == '0'
+	}
+	return digits
+}
+
 // cell adds one cell in exactly its width.
 func (l *List[K, R]) cell(dst []byte, r R, s *slot[R]) []byte {
 	th, skip := l.drawn.th, 0
@@ -185,6 +197,9 @@ func (l *List[K, R]) cell(dst []byte, r R, s *slot[R]) []byte {
 	}
 	text, style := s.Cell(r, th, s.width+skip)
 	text = rows.Text(th, text)
+	if s.Right && !s.Names && style == th.Text && zero(text) {
+		style = th.Dim
+	}
 	if skip > 0 {
 		text = widget.SkipCells(text, skip)
 	}
