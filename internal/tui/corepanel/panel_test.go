@@ -272,3 +272,20 @@ func BenchmarkRender(b *testing.B) {
 		})
 	}
 }
+
+// Test512CPUsOnOnePage: all of them are there, and the lines take the width.
+func Test512CPUsOnOnePage(t *testing.T) {
+	for _, size := range [][2]int{{120, 40}, {200, 50}} {
+		p := &Panel{}
+		lines := p.Render(input(machine(512), size[0], size[1], Full))
+		assert.Equal(t, 1, p.pages)
+		seen := map[cpuset.CPU]bool{}
+		for _, s := range p.spots {
+			seen[s.cpu] = true
+		}
+		assert.Len(t, seen, 512)
+		for i := 1; i < len(lines); i += 2 {
+			assert.GreaterOrEqual(t, ansi.StringWidth(lines[i]), size[0]*95/100, ansi.Strip(lines[i]))
+		}
+	}
+}

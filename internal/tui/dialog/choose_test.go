@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -238,4 +239,21 @@ func TestChoosersLook(t *testing.T) {
 	checkGolden(t, "prompt", NewPrompt("filter", "cpu=3 mig>10", nil))
 	checkGolden(t, "help", NewHelp("Keys", sampleSpecs, []string{"MIG/s is migrations a second."}, action.State{View: action.Processes}))
 	checkGolden(t, "palette", samplePalette())
+}
+
+// TestNoExplanationIsCutForGood: what is cut beside the item under the cursor is below the
+// list, and the policies have as many lines as they take.
+func TestNoExplanationIsCutForGood(t *testing.T) {
+	detail := "migrations to another CPU a second; ≥ marks a lower bound, which is sampled"
+	m := NewMenu("Sort by", []Item{{Label: "MIG/s", Detail: detail}, {Label: "PID", Detail: "process id"}}, 0)
+	words := func(s string) string { return strings.Join(strings.Fields(ansi.Strip(s)), " ") }
+	assert.Contains(t, words(m.Render(60, 20, plain)), detail)
+	assert.NotContains(t, words(m.Render(100, 20, plain)), detail+" "+detail)
+	s := NewSetup(field.Columns, []string{"full"}, Settings{Columns: []string{"policy"}, Delay: time.Second, Panel: "full"})
+	s.list.Cursor = rowOptions + slices.IndexFunc(s.options, func(p option) bool { return p.id == "policy" })
+	assert.Contains(t, words(s.Render(76, 20, plain)), "with the real-time priority; * where threads differ from the first")
+	for _, width := range []int{50, 60, 76} {
+		text := ansi.Strip(NewPolicy(PolicyOptions{Subject: "x"}).Render(width, 30, plain))
+		assert.Contains(t, text, "yields", width)
+	}
 }

@@ -33,6 +33,7 @@ type Menu struct {
 	input Input
 	list  rows.Scroll
 	note  string // why the last choice was refused
+	room  int    // cells for an item's Detail
 }
 
 // NewMenu offers items, with the cursor on the one at index current.
@@ -159,6 +160,7 @@ func (m *Menu) Render(width, height int, th *theme.Theme) string {
 		keys = 0
 	}
 	width = min(width, mostMenu, max(keys+label+detail+4, more, leastMenu))
+	m.room = width - keys - label - 3
 	var head []string
 	if m.finds() {
 		head = []string{th.Accent.Render("> ") + m.input.Render(max(width-2, 1), th), ""}
@@ -187,16 +189,27 @@ func (m *Menu) Render(width, height int, th *theme.Theme) string {
 // moreLines is how many lines an item's More has at most.
 const moreLines = 3
 
+// about is what is shown below the list of an item: its More, or else the text beside it
+// where that is cut.
+func (m *Menu) about(it *Item) string {
+	text := cmp.Or(it.Off, it.Detail)
+	if it.More == "" && widget.Width(text) > m.room {
+		return text
+	}
+	return it.More
+}
+
 // more is what there is to know of the item under the cursor, in as many lines as
 // the longest takes, so that the dialog keeps its size.
 func (m *Menu) more(width int, th *theme.Theme) []string {
 	height := 0
 	var lines []string
-	for i, it := range m.items {
-		if it.More == "" {
+	for i := range m.items {
+		text := m.about(&m.items[i])
+		if text == "" {
 			continue
 		}
-		wrapped := rows.Wrap(th, it.More, max(width-2, 1))
+		wrapped := rows.Wrap(th, text, max(width-2, 1))
 		wrapped = wrapped[:min(len(wrapped), moreLines)]
 		height = max(height, len(wrapped))
 		if len(m.hits) > 0 && i == m.hits[m.list.Cursor] {

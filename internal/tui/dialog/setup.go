@@ -13,6 +13,7 @@ import (
 	"piton/internal/tui/proctable"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
 )
 
 // Settings are what the setup dialog changes.
@@ -202,7 +203,37 @@ func (s *Setup) Render(width, height int, th *theme.Theme) string {
 	n := rowOptions + len(s.options)
 	body := s.list.Body(n, func(i int, selected bool) string { return s.row(i, th).Item(th, width, selected) })
 	foot := noteOr(s.note, th, width, " Space", "tick", "left right", "move or change", "< >", "width", "Enter", "keep", "Esc", "cancel")
-	return rows.Stack(width, height, nil, n, body, []string{"", foot})
+	return rows.Stack(width, height, nil, n, body, append(s.more(width, th), "", foot))
+}
+
+// helpFrom is the cells before the help of an option, and moreOption the lines that have it
+// below the list where it is cut.
+const helpFrom, moreOption = 24, 2
+
+// more is the help of the option under the cursor where that is cut beside it; as many
+// lines for all, so that the dialog keeps its size.
+func (s *Setup) more(width int, th *theme.Theme) []string {
+	cut := func(p *option) bool { return helpFrom+widget.Width(p.text()) >= width }
+	if !slices.ContainsFunc(s.options, func(p option) bool { return cut(&p) }) {
+		return nil
+	}
+	var lines []string
+	if p := s.option(); p != nil && cut(p) {
+		lines = rows.Wrap(th, p.text(), max(width-2, 1))
+	}
+	out := []string{""}
+	for i := range moreOption {
+		out = append(out, " "+th.Text.Render(widget.LineAt(lines, i)))
+	}
+	return out
+}
+
+// text is the help of an option, with the width of a column where one is set.
+func (p *option) text() string {
+	if p.width > 0 {
+		return fmt.Sprintf("%d cells: %s", p.width, p.help)
+	}
+	return p.help
 }
 
 // titleWidth is that of the longest title of a column, with a blank.
@@ -213,7 +244,7 @@ func (s *Setup) row(i int, th *theme.Theme) (r rows.Row) {
 		label := [...]string{"refresh every  ", "core panel     ", "layout         "}[i]
 		r.Add(th.Text, label)
 		r.Add(th.Strong, [...]string{s.now.Delay.String(), s.now.Panel, s.now.Layout}[i])
-		r.Add(th.Dim, [...]string{rowLayout: "  of the columns below; Enter: choose, save, rename, delete"}[i])
+		r.Add(th.Dim, [...]string{rowLayout: "  Enter: choose, save, rename, delete"}[i])
 		return r
 	}
 	p := s.options[i-rowOptions]
@@ -221,12 +252,9 @@ func (s *Setup) row(i int, th *theme.Theme) (r rows.Row) {
 	if p.on {
 		box, style = th.Checked, th.Text
 	}
-	if p.width > 0 {
-		p.help = fmt.Sprintf("%d cells: %s", p.width, p.help)
-	}
 	r.Left(th, th.Dim, p.kind, 7)
 	r.Add(style, box+" ")
 	r.Left(th, style, p.title, titleWidth)
-	r.Add(th.Dim, " "+p.help)
+	r.Add(th.Dim, " "+p.text())
 	return r
 }
