@@ -372,3 +372,18 @@ func BenchmarkRender50(b *testing.B) {
 		t.Render(200, 45, th)
 	}
 }
+
+// BenchmarkTick is a second of the screen: new figures, drawn.
+func BenchmarkTick(b *testing.B) {
+	machine := tuitest.New(topologytest.Sized(8))
+	machine.Crowd(500)
+	columns, _ := field.Select(field.Process)
+	sort, _ := field.Lookup("cpu_percent")
+	t := New(View{Columns: columns, Sort: sort, Desc: true})
+	m := machine.Model(3)
+	b.ReportAllocs()
+	for b.Loop() {
+		t.Load(m)
+		t.Render(120, 27, th)
+	}
+}

@@ -24,6 +24,9 @@ const (
 	besides, mostCommand = 62, 136
 )
 
+// fixed are columns whose width does not come from the page.
+var fixed = []string{"pid", "tid", "ppid", "cpu", "migrations_history"}
+
 // width is what a column takes for the cells of the page.
 type width struct {
 	cells int
@@ -79,6 +82,9 @@ func (t *Table) measure(page []int32, at place) (changed bool) {
 		return false
 	}
 	for i, c := range t.view.Columns {
+		if slices.Contains(fixed, c.ID) || t.view.Widths[c.ID] > 0 && c.Usual == nil {
+			continue
+		}
 		most := 0
 		for _, r := range page {
 			row := field.Row{M: t.summed, I: int(r), ASCII: at.ascii}
@@ -224,8 +230,10 @@ func (t *Table) appendCommand(dst []byte, row field.Row, th *theme.Theme, cells 
 	for name < end && !utf8.RuneStart(text[name]) {
 		name++
 	}
-	dst = th.Dim.Append(dst, string(text[:name]))
-	dst = th.Strong.Append(dst, string(text[name:end]))
+	if name > 0 {
+		dst = th.Dim.Close(append(th.Dim.Open(dst), text[:name]...))
+	}
+	dst = th.Strong.Close(append(th.Strong.Open(dst), text[name:end]...))
 	return append(dst, text[end:]...)
 }
 
