@@ -2,12 +2,12 @@ package proctable
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/tui/theme"
-	"piton/internal/tui/widget"
 )
 
 // important are columns in the order in which they get room where there is not enough for
@@ -103,8 +103,12 @@ func appendHistory(dst []byte, c *field.Column, row field.Row, width int) []byte
 	}
 	start := len(dst)
 	dst = c.Append(dst, row)
-	newest := widget.SkipCells(string(dst[start:]), widget.Width(string(dst[start:]))-width)
-	return field.Pad(append(dst[:start], newest...), start, width, false, row.ASCII)
+	newest := start
+	for older := utf8.RuneCount(dst[start:]) - width; older > 0; older-- { // a cell each
+		_, size := utf8.DecodeRune(dst[newest:])
+		newest += size
+	}
+	return field.Pad(append(dst[:start], dst[newest:]...), start, width, false, row.ASCII)
 }
 
 // cellStyles mark the figures that the eye should find, by column: tasks that bounce,

@@ -64,7 +64,7 @@ type Table struct {
 
 // New returns an empty table.
 func New(v View) *Table {
-	t := &Table{folded: map[Key]bool{}, members: map[int32][]int32{}}
+	t := &Table{folded: map[Key]bool{}, members: map[int32][]int32{}, scratch: make([]byte, 0, 1024)}
 	t.List = list.New(func(r int32) Key { return KeyOf(t.task(r)) }, "")
 	t.List.Whole = func(r int32, th *theme.Theme) (theme.Style, bool) {
 		if t.row(r).Sum() {
