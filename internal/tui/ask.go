@@ -333,7 +333,7 @@ func (m *Model) askLayout() tea.Cmd {
 	all, at := m.layouts.All()
 	var items []dialog.Item
 	for _, l := range all {
-		columns := cmp.Or(strings.Join(l.Columns, " "), "the usual columns for the width of the window")
+		columns := cmp.Or(strings.Join(l.Columns, " "), "the usual columns")
 		items = append(items, dialog.Item{Label: l.Name, Detail: columns, Value: func() tea.Cmd { return m.chooseLayout(l.Name) }})
 	}
 	name := m.layouts.Present().Name

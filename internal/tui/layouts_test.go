@@ -63,7 +63,7 @@ func TestLayoutsAreKept(t *testing.T) {
 	}
 	onSmall(t, func(r *rig) {
 		r.press("N", "f2", "down", "down", "enter") // on to the layouts
-		assert.Contains(t, r.text(), "the usual columns for the width of the window")
+		assert.Contains(t, r.text(), "the usual columns")
 		r.press("s", "a", "v", "e", "enter", "m", "i", "n", "e", "enter")
 		assert.Equal(t, []proctable.Layout{{Name: "mine", Columns: last(r).Columns, Sort: "pid", View: "list"}}, last(r).Layouts)
 		assert.Contains(t, r.line(6), "[mine]")

@@ -154,12 +154,13 @@ func (l *List[K, R]) format(r R) string {
 			return " " + line.Render(d.th, d.width-gutter)
 		}
 	}
-	dst := append(d.buf[:0], ' ')
+	dst, run := append(d.buf[:0], ' '), -1
 	for n := range d.slots {
 		if n > 0 {
 			dst = append(dst, ' ')
 		}
-		dst = l.cell(dst, r, &d.slots[n])
+		start := len(dst)
+		dst, run = theme.Join(l.cell(dst, r, &d.slots[n]), run, start)
 	}
 	d.buf = dst
 	text := string(dst)

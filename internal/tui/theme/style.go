@@ -1,6 +1,7 @@
 package theme
 
 import (
+	"bytes"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -52,4 +53,24 @@ func (s Style) Close(dst []byte) []byte {
 		return dst
 	}
 	return append(dst, reset...)
+}
+
+// Join makes one run of the cell that starts at cell in dst and the one before it, with a
+// blank between them, where both are in the same style: a terminal, and who draws for it,
+// have less to read. run is where the run starts that ends with the cell before, -1 for
+// none; Join returns the one that ends with this cell.
+func Join(dst []byte, run, cell int) ([]byte, int) {
+	on := 0
+	if bytes.HasPrefix(dst[cell:], []byte("\x1b[")) {
+		on = bytes.IndexByte(dst[cell:], 'm') + 1
+	}
+	if on == 0 || bytes.Count(dst[cell+on:], []byte{0x1b}) != 1 || !bytes.HasSuffix(dst, []byte(reset)) {
+		return dst, -1
+	}
+	if run < 0 || !bytes.HasPrefix(dst[run:], dst[cell:cell+on]) {
+		return dst, cell
+	}
+	dst = append(dst[:cell-1-len(reset)], dst[cell-1:]...)
+	cell -= len(reset)
+	return append(dst[:cell], dst[cell+on:]...), run
 }

@@ -214,3 +214,29 @@ func BenchmarkRender(b *testing.B) {
 		dst = append(dst[:0], style.Render("99.8")...)
 	}
 }
+
+func TestJoin(t *testing.T) {
+	th := New(Options{Depth: Colors256})
+	dim, strong := th.Dim, th.Strong
+	for _, one := range []struct {
+		cells []string
+		want  string
+	}{
+		{[]string{dim.Render("0"), dim.Render("OTHER"), dim.Render("S"), "5"}, dim.Render("0 OTHER S") + " 5"},
+		{[]string{"7", dim.Render("0"), strong.Render("x"), strong.Render("y")}, "7 " + dim.Render("0") + " " + strong.Render("x y")},
+		{[]string{dim.Render("a") + strong.Render("b"), strong.Render("c")}, dim.Render("a") + strong.Render("b") + " " + strong.Render("c")},
+		{[]string{strong.Render("b"), dim.Render("a") + strong.Render("b")}, strong.Render("b") + " " + dim.Render("a") + strong.Render("b")},
+		{[]string{"", dim.Render("a"), dim.Render("b") + "c"}, " " + dim.Render("a") + " " + dim.Render("b") + "c"},
+	} {
+		var dst []byte
+		run := -1
+		for i, c := range one.cells {
+			if i > 0 {
+				dst = append(dst, ' ')
+			}
+			start := len(dst)
+			dst, run = Join(append(dst, c...), run, start)
+		}
+		assert.Equal(t, one.want, string(dst))
+	}
+}
