@@ -228,6 +228,7 @@ func (c *tried) took(v attr.Value) {
 // one hundreds of times a second.
 const (
 	selfReads = 30
+	selfQuiet = 10 // reads without a change after which it is taken to stay
 	selfStep  = time.Millisecond
 	selfLeast = 3
 	selfMost  = 16 // threads
@@ -239,7 +240,7 @@ func (t *Tuner) SetsItself(changes []Change) string {
 	watched := slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return c.Attribute != attr.Affinity || c.TID == 0 })
 	watched = watched[:min(len(watched), selfMost)]
 	last, times, began := make([]attr.Value, len(watched)), 0, t.o.Clock.Now()
-	for n := 0; n < selfReads && len(watched) > 0; n++ {
+	for n := 0; n < selfReads && len(watched) > 0 && (n < selfQuiet || times > 0); n++ {
 		for i, c := range watched {
 			now, err := t.Read(c.Attribute, c.Object)
 			if err != nil {

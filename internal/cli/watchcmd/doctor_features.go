@@ -265,7 +265,10 @@ func (d *doctor) guard() finding {
 		}
 	}
 	if len(lacks) > 0 {
-		f.state, f.source, f.reason, f.command = stateFallback, "a process of its own", strings.Join(lacks, "; "), "sudo piton"
+		f.state, f.source, f.reason = stateFallback, "a process of its own", strings.Join(lacks, "; ")
+		if kernel.EUID() != 0 {
+			f.command = "sudo piton"
+		}
 	}
 	return f
 }
