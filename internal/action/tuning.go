@@ -66,14 +66,14 @@ func Plan(ctx context.Context, d Deps, targets []change.Target, t Tuning) (chang
 const moves = 20
 
 // watchOwn warns of a process that sets its own affinity: it may be one if it migrates that
-// often, or has the CPUs already that it would be given, or if neither is known.
+// often, or has the CPUs already that it would be given.
 func (d Deps) watchOwn(plan *change.Plan, targets []change.Target) {
 	same := !slices.ContainsFunc(plan.Changes, func(c change.Change) bool { return c.Status != attr.Unchanged })
-	may := d.Model == nil && len(targets) == 1 || d.Model != nil && slices.ContainsFunc(targets, func(t change.Target) bool {
+	migrates := d.Model != nil && slices.ContainsFunc(targets, func(t change.Target) bool {
 		i, ok := Find(d.Model, t)
 		return ok && d.Model.Tasks[i].MigPerS >= moves
 	})
-	if !may && (!same || len(targets) != 1) {
+	if !migrates && (!same || len(targets) != 1) {
 		return
 	}
 	switch own := d.Tuner.SetsItself(plan.Changes); {
