@@ -25,6 +25,9 @@ func figures() []Figure {
 			{Name: markup, Points: []Point{{1024, 1}, {4096, 80}}}, {Name: "dots", Dots: true, Points: []Point{{2048, 2}}}}}},
 		{"heat", "", Heat{Rows: []string{markup, "2"}, Columns: []string{markup}, Values: [][]float64{{5842}, {math.NaN()}}, Notes: [][]string{{markup}, {""}}}},
 		{"strips", "", Strips{Unit: markup, Strips: []Strip{{Label: markup, Points: []float64{2, 3, 99}, Median: 3, Low: 2, High: 4, HaveInterval: true, Verdict: markup}, {Label: "none"}}}},
+		{"effects", "", Effects{Worse: markup, Better: markup, Rows: []EffectRow{
+			{Label: markup, Value: 0.02, Low: 0.01, High: 0.03, HaveInterval: true, Published: new(float64)}, {Label: "x", Remark: markup}}}},
+		{"runs", "", RunStrips{Unit: markup, Strips: []RunStrip{{Label: markup, Runs: []float64{2, 3, 99}}, {Label: "none"}}}},
 		{"spans", "", Spans{End: 10, Unit: "ms", Legend: []string{"active", markup}, Rows: []SpanRow{{Label: markup, Filled: true, Spans: []Span{{1, 2, 1}, {9, 99, 1}, {50, 60, 1}}}}}},
 	}
 }
@@ -61,7 +64,7 @@ func TestSVGIsXMLWithNothingFromOutside(t *testing.T) {
 }
 
 func TestEmptyFiguresSaySo(t *testing.T) {
-	for _, p := range []Plot{Bars{}, Lines{}, Lines{Lines: []Line{{Name: "a"}}}, Heat{}, Spans{}, Spans{Rows: []SpanRow{{}}}, Strips{}, Strips{Strips: []Strip{{Label: "x"}}}} {
+	for _, p := range []Plot{Bars{}, Lines{}, Lines{Lines: []Line{{Name: "a"}}}, Heat{}, Spans{}, Spans{Rows: []SpanRow{{}}}, Strips{}, Strips{Strips: []Strip{{Label: "x"}}}, Effects{}, RunStrips{}, RunStrips{Strips: []RunStrip{{Label: "x"}}}} {
 		assert.True(t, p.Empty())
 		assert.Contains(t, Figure{Title: "x", Plot: p}.Inline(), "nothing was measured")
 	}

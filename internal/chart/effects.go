@@ -1,0 +1,309 @@
+package chart
+
+import (
+	"cmp"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Effects are estimates against a base on one axis that all rows share: in per
+// cent, better to the right, zero marked.
+type Effects struct {
+	Rows          []EffectRow
+	Worse, Better string // words at the ends of the axis; "" = slower, faster
+}
+
+// EffectRow is one estimate. Values are shares of the base, what is better above 0.
+type EffectRow struct {
+	Label            string
+	Value, Low, High float64 // Low and High are of the 95 % interval, when HaveInterval
+	HaveInterval     bool
+	Published        *float64 // what others found; nil = nothing
+	Colour           int
+	Remark           string // why there is no estimate, "too few runs"; then no value is drawn
+}
+
+// Empty reports whether there is no row.
+func (e Effects) Empty() bool { return len(e.Rows) == 0 }
+
+// leastEffect is the least share that an axis reaches on each side: a narrower one
+// would show noise as an effect.
+const leastEffect = 0.01
+
+// axis covers all estimates and what was published, and the intervals up to twice as
+// far: one that is wider would squeeze everything else, and is marked at the end.
+func (e Effects) axis() axis {
+	limit, narrowest := leastEffect, math.Inf(1)
+	for _, r := range e.Rows {
+		if r.Remark == "" {
+			limit = max(limit, math.Abs(r.Value))
+			if r.HaveInterval {
+				narrowest = min(narrowest, (r.High-r.Low)/2)
+			}
+		}
+		if r.Published != nil {
+			limit = max(limit, math.Abs(*r.Published))
+		}
+	}
+	if !math.IsInf(narrowest, 1) {
+		limit = max(limit, narrowest)
+	}
+	ax := axis{low: -leastEffect, high: leastEffect}
+	reach := func(v float64) {
+		v = min(max(v, -2*limit), 2*limit)
+		ax.low, ax.high = min(ax.low, v), max(ax.high, v)
+	}
+	for _, r := range e.Rows {
+		if r.Remark == "" {
+			reach(r.Value)
+			if r.HaveInterval {
+				reach(r.Low)
+				reach(r.High)
+			}
+		}
+		if r.Published != nil {
+			reach(*r.Published)
+		}
+	}
+	return ax
+}
+
+func (e Effects) words() (worse, better string) {
+	return cmp.Or(e.Worse, "slower"), cmp.Or(e.Better, "faster")
+}
+
+// effectGlyphs are what an effect is drawn with in text.
+type effectGlyphs struct{ from, line, to, value, published, both, zero, below, above rune }
+
+var (
+	effectUnicode = effectGlyphs{'├', '─', '┤', '●', '○', '◉', '│', '‹', '›'}
+	effectASCII   = effectGlyphs{'[', '-', ']', 'O', 'o', '@', '|', '<', '>'}
+)
+
+// Legend says how Cells are read.
+func (e Effects) Legend(ascii bool) string {
+	text := "● estimate, ├─┤ its 95 % interval"
+	for _, r := range e.Rows {
+		if r.Published != nil {
+			text += ", ○ published"
+			break
+		}
+	}
+	if ascii {
+		return ASCII.Replace(text)
+	}
+	return text
+}
+
+// effectTick is how many cells there are for a tick on average.
+const effectTick = 8
+
+// Cells draws the axis and each row in exactly width cells.
+func (e Effects) Cells(width int, ascii bool) (head string, rows []string) {
+	g := effectUnicode
+	if ascii {
+		g = effectASCII
+	}
+	width = max(width, 0)
+	ax := e.axis().onto(0, float64(width-1))
+	for _, r := range e.Rows {
+		rows = append(rows, r.cells(ax, width, g))
+	}
+	return e.head(ax, width), rows
+}
+
+// head is the ticks, zero first, and the words at the ends where they fit.
+func (e Effects) head(ax axis, width int) string {
+	cells := blanks(width)
+	put := func(from int, text string) {
+		label := []rune(text)
+		if from < 0 || from+len(label) > width {
+			return
+		}
+		for _, c := range cells[max(from-1, 0):min(from+len(label)+1, width)] {
+			if c != ' ' {
+				return
+			}
+		}
+		copy(cells[from:], label)
+	}
+	tick := func(v float64) {
+		label := tickLabel(v)
+		put(int(math.Round(ax.at(v)))-utf8.RuneCountInString(label)/2, label)
+	}
+	worse, better := e.words()
+	tick(0)
+	put(0, worse)
+	put(width-utf8.RuneCountInString(better), better)
+	for _, v := range ax.ticks(max(width/effectTick, 2)) {
+		tick(v)
+	}
+	return string(cells)
+}
+
+// tickLabel has no sign: the words at the ends of the axis say which side is which.
+func tickLabel(v float64) string {
+	if v == 0 {
+		return "0"
+	}
+	return Percent(math.Abs(v))
+}
+
+func blanks(n int) []rune { return []rune(strings.Repeat(" ", n)) }
+
+func (r EffectRow) cells(ax axis, width int, g effectGlyphs) string {
+	cells := blanks(width)
+	if width == 0 {
+		return ""
+	}
+	at := func(v float64) int { return min(max(int(math.Round(ax.at(v))), 0), width-1) }
+	cells[at(0)] = g.zero
+	if r.Remark != "" {
+		text := []rune(Cut(r.Remark, width))
+		from := at(0) + 2
+		if from+len(text) > width || r.Published != nil && *r.Published > 0 {
+			from = 0
+		}
+		copy(cells[from:], text)
+	} else {
+		if r.HaveInterval {
+			from, to := at(r.Low), at(r.High)
+			for i := from; i <= to; i++ {
+				cells[i] = g.line
+			}
+			cells[from], cells[to] = g.from, g.to
+			if r.Low < ax.low {
+				cells[from] = g.below
+			}
+			if r.High > ax.high {
+				cells[to] = g.above
+			}
+		}
+		cells[at(r.Value)] = g.value
+	}
+	if r.Published != nil {
+		i := at(*r.Published)
+		if cells[i] == g.value {
+			cells[i] = g.both
+		} else {
+			cells[i] = g.published
+		}
+	}
+	return string(cells)
+}
+
+// Text draws the rows with their labels and the legend in lines at most width cells wide.
+func (e Effects) Text(width int) []string {
+	labels := 0
+	for _, r := range e.Rows {
+		labels = max(labels, utf8.RuneCountInString(r.Label))
+	}
+	labels = min(labels, width/3)
+	head, rows := e.Cells(width-labels-2, false)
+	line := func(label, cells string) string {
+		label = Cut(label, labels)
+		return Cut(label+strings.Repeat(" ", labels-utf8.RuneCountInString(label)+2)+cells, width)
+	}
+	out := []string{line("", head)}
+	for i, r := range e.Rows {
+		out = append(out, line(r.Label, rows[i]))
+	}
+	return append(out, Cut(e.Legend(false), width))
+}
+
+// Numbers is the estimate in figures, "+0.3 % (−0.5 to 1.1 %)", or the Remark.
+func (r EffectRow) Numbers() string {
+	if r.Remark != "" {
+		return r.Remark
+	}
+	if !r.HaveInterval {
+		return plus(r.Value) + Percents(r.Value)[0] + " %"
+	}
+	p := Percents(r.Value, r.Low, r.High)
+	return plus(r.Value) + p[0] + " % (" + p[1] + " to " + p[2] + " %)"
+}
+
+func plus(v float64) string {
+	if v > 0 {
+		return "+"
+	}
+	return ""
+}
+
+// Percents prints shares in per cent, without the sign of it, with as many decimals as
+// the largest needs for two digits, and more where another would be 0.
+func Percents(shares ...float64) []string {
+	most := 0.0
+	for _, s := range shares {
+		most = max(most, math.Abs(s*100))
+	}
+	decimals := 0
+	for limit := 9.95; most > 0 && most < limit && decimals < 2; limit /= 10 {
+		decimals++
+	}
+	for again := true; again && decimals < 3; {
+		again = false
+		for _, s := range shares {
+			again = again || s != 0 && math.Abs(s*100) < 0.5*math.Pow(10, -float64(decimals))
+		}
+		if again {
+			decimals++
+		}
+	}
+	out := make([]string, len(shares))
+	for i, s := range shares {
+		text := strconv.FormatFloat(math.Abs(s*100), 'f', decimals, 64)
+		if s < 0 && strings.Trim(text, "0.") != "" {
+			text = "−" + text
+		}
+		out[i] = text
+	}
+	return out
+}
+
+// effectHeight is the height of a row in SVG.
+const effectHeight = 26.0
+
+func (e Effects) draw(c *canvas) {
+	left, right := 0.0, 0.0
+	for _, r := range e.Rows {
+		left, right = max(left, textWidth(r.Label)), max(right, textWidth(r.Numbers()))
+	}
+	left, right = min(left, Width*0.35)+10, Width-min(right, Width*0.35)-14
+	ax := e.axis().onto(left+8, right-8)
+	top := c.height
+	bottom := top + float64(len(e.Rows))*effectHeight
+	for _, v := range ax.ticks(6) {
+		class := "pg"
+		if v == 0 {
+			class = "px"
+		}
+		c.line(ax.at(v), top, ax.at(v), bottom, class)
+		c.text(ax.at(v), bottom+Size*1.2, "pt m", "middle", tickLabel(v))
+	}
+	for i, r := range e.Rows {
+		r.draw(c, ax, top+(float64(i)+0.5)*effectHeight, left, right)
+	}
+	worse, better := e.words()
+	c.text(left+8, bottom+Size*2.5, "pt m", "start", "← "+worse)
+	c.text(right-8, bottom+Size*2.5, "pt m", "end", better+" →")
+	c.height = bottom + Size*3
+}
+
+func (r EffectRow) draw(c *canvas, ax axis, y, left, right float64) {
+	caption := r.Label + ": " + r.Numbers()
+	c.text(left-8, y+Size*0.35, "pt", "end", shorten(r.Label, Width*0.35))
+	c.text(right+8, y+Size*0.35, "pt", "start", shorten(r.Numbers(), Width*0.35))
+	at := func(v float64) float64 { return min(max(ax.at(v), left), right) }
+	if r.Remark == "" {
+		if r.HaveInterval {
+			c.rect(at(r.Low), y-7, at(r.High)-at(r.Low), 14, colour(r.Colour)+" pf", caption)
+		}
+		c.dot(at(r.Value), y, 5, colour(r.Colour)+" ps", caption)
+	}
+	if r.Published != nil {
+		c.dot(at(*r.Published), y, 5, "pw", r.Label+": published "+EffectRow{Value: *r.Published}.Numbers())
+	}
+}

@@ -1,0 +1,152 @@
+package chart
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// RunStrips are samples in their order, a bar each value, on one scale for all.
+type RunStrips struct {
+	Unit   string
+	Strips []RunStrip
+}
+
+// RunStrip is one sample.
+type RunStrip struct {
+	Label  string
+	Runs   []float64
+	Colour int
+}
+
+// Empty reports whether there is no value.
+func (s RunStrips) Empty() bool {
+	return !slices.ContainsFunc(s.Strips, func(one RunStrip) bool { return len(one.Runs) > 0 })
+}
+
+// leastScale is the least height of the scale as a share of what is in its middle.
+const leastScale = 2 * leastEffect
+
+// ends of the scale are round values around all but outliers, which Tukey's fences of
+// their strip leave out (1.5 times the distance of the quartiles beyond them).
+func (s RunStrips) ends() (low, high float64) {
+	low, high = math.Inf(1), math.Inf(-1)
+	for _, one := range s.Strips {
+		sorted := slices.Sorted(slices.Values(one.Runs))
+		if len(sorted) == 0 {
+			continue
+		}
+		q1, q3 := sorted[len(sorted)/4], sorted[len(sorted)*3/4]
+		fence := 1.5 * (q3 - q1)
+		for _, v := range sorted {
+			if v >= q1-fence && v <= q3+fence {
+				low, high = min(low, v), max(high, v)
+			}
+		}
+	}
+	if low > high {
+		return 0, 1
+	}
+	if least := leastScale * math.Abs(low+high) / 2; high-low < least {
+		middle := (low + high) / 2
+		low, high = middle-least/2, middle+least/2
+	}
+	if low == high {
+		high++
+	}
+	step := niceStep((high - low) / 4)
+	return math.Floor(low/step+1e-9) * step, math.Ceil(high/step-1e-9) * step
+}
+
+// Ends are those of the scale in words, "140 to 170 ms".
+func (s RunStrips) Ends() string {
+	low, high := s.ends()
+	scale := ScaleFor(max(math.Abs(low), math.Abs(high)), s.Unit)
+	return strings.TrimSpace(Short(scale.Of(low)) + " to " + Short(scale.Of(high)) + " " + scale.Unit)
+}
+
+// Bars of a strip, lowest first. The last is of outliers too.
+var (
+	barsUnicode = []rune("▁▂▃▄▅▆▇")
+	barsASCII   = []rune("_.-=+*#")
+)
+
+// Cells draws each strip in at most width cells; where there are more values, a cell is
+// the median of several.
+func (s RunStrips) Cells(width int, ascii bool) []string {
+	glyphs := barsUnicode
+	if ascii {
+		glyphs = barsASCII
+	}
+	low, high := s.ends()
+	out := make([]string, len(s.Strips))
+	for i, one := range s.Strips {
+		n := len(one.Runs)
+		var cells []rune
+		for k := range min(n, max(width, 0)) {
+			v := Middle(one.Runs[k*n/min(n, width) : (k+1)*n/min(n, width)])
+			share := min(max((v-low)/(high-low), 0), 1)
+			cells = append(cells, glyphs[min(int(share*float64(len(glyphs))), len(glyphs)-1)])
+		}
+		out[i] = string(cells)
+	}
+	return out
+}
+
+// Least cells for the bars of a strip beside another, and what is between them.
+const (
+	leastStrip = 24
+	stripGap   = 2
+)
+
+// Text draws the strips with their labels, several beside each other where they fit in
+// width cells.
+func (s RunStrips) Text(width int, ascii bool) []string {
+	labels, longest := 0, 0
+	for _, one := range s.Strips {
+		labels, longest = max(labels, utf8.RuneCountInString(one.Label)), max(longest, len(one.Runs))
+	}
+	labels = min(labels, max(width/3, 0))
+	room := min(max(longest, leastStrip), max(width-labels-stripGap, 0))
+	beside := max((width+stripGap)/(labels+room+2*stripGap), 1)
+	var out []string
+	for i, cells := range s.Cells(room, ascii) {
+		label := Cut(s.Strips[i].Label, labels)
+		text := label + strings.Repeat(" ", labels-utf8.RuneCountInString(label)+stripGap) + cells
+		if i%beside == 0 {
+			out = append(out, text)
+			continue
+		}
+		last := &out[len(out)-1]
+		*last += strings.Repeat(" ", max((i%beside)*(labels+room+2*stripGap)-utf8.RuneCountInString(*last), 0)) + text
+	}
+	return CutAll(out, width)
+}
+
+// runHeight is the height of a strip in SVG.
+const runHeight = 30.0
+
+func (s RunStrips) draw(c *canvas) {
+	left, longest := 0.0, 1
+	for _, one := range s.Strips {
+		left, longest = max(left, textWidth(one.Label)), max(longest, len(one.Runs))
+	}
+	left = min(left, Width*0.35) + 10
+	low, high := s.ends()
+	scale := ScaleFor(max(math.Abs(low), math.Abs(high)), s.Unit)
+	each := min((Width-left)/float64(longest), 24)
+	for _, one := range s.Strips {
+		bottom := c.height + runHeight - 4
+		c.text(left-8, bottom-Size*0.3, "pt", "end", shorten(one.Label, Width*0.35))
+		c.line(left, bottom, left+each*float64(longest), bottom, "pg")
+		for i, v := range one.Runs {
+			h := max(min(max((v-low)/(high-low), 0), 1)*(runHeight-8), 1)
+			c.rect(left+float64(i)*each, bottom-h, each*0.8, h, colour(one.Colour)+" ps", one.Label+": "+scale.Format(v))
+		}
+		c.height += runHeight
+	}
+	c.height += Size * 1.4
+	c.text(left, c.height, "pt m", "start", "scale "+s.Ends())
+	c.height += Size * 0.4
+}
