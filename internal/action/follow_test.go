@@ -420,7 +420,7 @@ func TestTryIsJudged(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, report.Comparisons, 1)
 		assert.Equal(t, 12, report.Comparisons[0].Base.Runs)
-		assert.Contains(t, report.Comparisons[0].Verdict, "bytes +50 %, better")
+		assert.Contains(t, report.Comparisons[0].Verdict, "50 % more bytes")
 		n.assertOff(t)
 	})
 }

@@ -157,6 +157,8 @@ type RunResult struct {
 	Threads         int     // when it answered
 	StealShare      float64 // of all CPUs' time that the hypervisor took meanwhile, 0..1
 	HaveSteal       bool    // the run was long enough for /proc/stat to tell
+	Others          float64 // CPUs that all other processes together used meanwhile
+	HaveOthers      bool    // as HaveSteal
 	MinorFaults     uint64
 	MajorFaults     uint64
 	MaxRSSBytes     uint64

@@ -29,10 +29,13 @@ type Arm struct {
 	Work              float64 // median of the workload's own seconds
 	Migrations        float64 // median
 	HaveMigrations    bool
-	RunDelay          float64 // median, seconds
-	HaveRunDelay      bool
-	Counts            []Count // medians of the counters and of what they give together; Share is the least
-	values            []float64
+	// Wait is the median of the run delay as a share of the wall time; of several threads
+	// as a share of the time that they wanted to run.
+	Wait     float64
+	HaveWait bool
+	Counts   []Count // medians of the counters and of what they give together; Share is the least
+	values   []float64
+	short    bool // Work is under tooShort
 }
 
 // Comparison is one arm against the base. Shares are of the base's figure: -0.031
@@ -52,10 +55,13 @@ type Comparison struct {
 	HaveInterval bool
 	P            float64 // Mann-Whitney test, two-sided
 	PAdjusted    float64 // by Holm, for all comparisons with this base
-	Different    bool    // PAdjusted < 0.05
-	more         bool    // the other arm's figures are the larger ones, by their ranks
-	Verdict      string  // in words: "time saved +3.1 % (1.9–4.2 %, p<0.01)"
-	Warnings     []string
+	Different    bool    // judged, and PAdjusted < 0.05
+	// Unjudged is why there is no verdict: the runs are too short, or too few to show even
+	// the largest difference. Then nothing above is a finding.
+	Unjudged string
+	more     bool   // the other arm's figures are the larger ones, by their ranks
+	Verdict  string // in words: "3.1 % faster (1.9 to 4.2 %, p = 0.002)"
+	Warnings []string
 }
 
 // Report is what a study found.
@@ -64,7 +70,13 @@ type Report struct {
 	Asked       int             // runs per placement; 0 = until the intervals are narrow
 	Arms        []Arm           // in the study's order, the base first
 	Comparisons []Comparison    // of each later arm with the base
-	Warnings    []string
+	Short       string          // that the runs are too short to judge; "" when they are not
+	// Others is how many CPUs others used during the runs, when HaveOthers; Noise is how many
+	// busy processes of it were started as background load.
+	Others     float64
+	HaveOthers bool
+	Noise      int
+	Warnings   []string // what changes most what to think first
 }
 
 // tooShort is the time of the work below which a run says little: starting,
@@ -73,10 +85,11 @@ const tooShort = 0.050 // seconds
 
 // Judge sums up a study, finished or not.
 func Judge(r Results) Report {
-	rep := Report{Metric: r.Study.Metric(), Asked: r.Study.Runs, Arms: r.Arms()}
+	rep := Report{Metric: r.Study.Metric(), Asked: r.Study.Runs, Noise: r.Study.Noise, Arms: r.Arms()}
 	if r.Study.Until > 0 {
 		rep.Asked = 0
 	}
+	rep.Others, rep.HaveOthers = meanOthers(r.Runs)
 	if len(rep.Arms) == 0 {
 		return rep
 	}
@@ -84,20 +97,18 @@ func Judge(r Results) Report {
 		rep.Comparisons = append(rep.Comparisons, compare(rep.Metric, rep.Arms[0], other))
 	}
 	correct(rep.Comparisons)
-	if n, asked := r.measured(), rep.Asked*len(rep.Arms); r.Study.Grid == "" && n > 0 && n < asked {
-		rep.Warnings = append(rep.Warnings, fmt.Sprintf("ended early: %d of %s", n, runs(asked)))
-	}
+	rep.Short = r.Study.ShortRuns(rep.Shortest())
 	for _, a := range rep.Arms {
 		rep.Warnings = append(rep.Warnings, a.warnings()...)
 	}
-	if text := r.Study.ShortRuns(rep.Shortest()); text != "" {
-		rep.Warnings = append(rep.Warnings, text)
-	}
-	rep.Warnings = append(rep.Warnings, countWarnings(r.Runs)...)
 	rep.Warnings = append(rep.Warnings, clockWarnings(r.Runs)...)
 	if steal := meanSteal(r.Runs); steal >= noticeableSteal {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the hypervisor took %s of the CPUs' time during the runs", chart.Percent(steal)))
 	}
+	if n, asked := r.measured(), rep.Asked*len(rep.Arms); r.Study.Grid == "" && n > 0 && n < asked {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("ended early: %d of %s", n, runs(asked)))
+	}
+	rep.Warnings = append(rep.Warnings, countWarnings(r.Runs)...)
 	return rep
 }
 
@@ -112,17 +123,17 @@ func (rep Report) Shortest() float64 {
 	return least
 }
 
-// ShortRuns warns of runs whose work takes so many seconds that they are too
-// short to judge by; "" when they are not, or when 0 = not known.
+// ShortRuns says that runs whose work takes so many seconds are too short to judge by;
+// "" when they are not, or when 0 = not known.
 func (s Study) ShortRuns(work float64) string {
 	if work <= 0 || work >= tooShort || s.Workload == AttachWorkload {
 		return ""
 	}
-	text := fmt.Sprintf("runs of %s are too short to judge (under %s)", chart.Quantity(work, "s"), chart.Quantity(tooShort, "s"))
+	text := fmt.Sprintf("Runs of %s are too short to judge", chart.Quantity(work, "s"))
 	if w, err := workloads.Find(s.Workload); err == nil {
-		text += fmt.Sprintf("; use a larger %s", workload.Param{Name: w.Length}.Flag())
+		text += fmt.Sprintf(": use a larger %s", workload.Param{Name: w.Length}.Flag())
 	}
-	return text
+	return text + "."
 }
 
 // measured is how many runs are no warm-up.
@@ -147,7 +158,7 @@ func (r Results) Arms() []Arm {
 
 func newArm(p Placement, runs []RunResult) Arm {
 	a := Arm{Placement: p}
-	var work, migrations, delay []float64
+	var work, migrations, wait []float64
 	for _, run := range runs {
 		switch {
 		case run.Index < 0:
@@ -165,8 +176,9 @@ func newArm(p Placement, runs []RunResult) Arm {
 		if run.HaveMigrations() {
 			migrations = append(migrations, float64(run.Migrations))
 		}
-		if run.HaveRunDelay {
-			delay = append(delay, run.RunDelay.Seconds())
+		if run.HaveRunDelay && run.Wall > 0 {
+			wanted := run.RunDelay + run.User + run.System
+			wait = append(wait, run.RunDelay.Seconds()/max(run.Wall, wanted).Seconds())
 		}
 	}
 	a.Runs = len(a.values)
@@ -178,8 +190,9 @@ func newArm(p Placement, runs []RunResult) Arm {
 	a.Median, a.Low, a.High = s.Center, s.Lo, s.Hi
 	a.HaveInterval = !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0)
 	a.Work, _ = chart.Median(work)
+	a.short = a.Work > 0 && a.Work < tooShort && runs[0].Workload != AttachWorkload
 	a.Migrations, a.HaveMigrations = chart.Median(migrations)
-	a.RunDelay, a.HaveRunDelay = chart.Median(delay)
+	a.Wait, a.HaveWait = chart.Median(wait)
 	return a
 }
 
@@ -194,9 +207,6 @@ func (a Arm) warnings() []string {
 	}
 	if a.Touched > 0 {
 		out = append(out, fmt.Sprintf("%s: %s changed by someone else while running and left out", a.Placement, runs(a.Touched)))
-	}
-	if a.Runs > 0 && !a.HaveInterval {
-		out = append(out, fmt.Sprintf("%s: %s, too few for a 95 %% interval of the median (6)", a.Placement, runs(a.Runs)))
 	}
 	return out
 }
@@ -270,25 +280,34 @@ func correct(cs []Comparison) {
 		if c.Comparable {
 			c.PAdjusted = adjusted[next]
 			next++
-			c.Different = c.PAdjusted < 1-confidence
-			c.warnOfFewRuns(len(ps))
+			c.judge(len(ps))
 		}
 		c.Verdict = c.verdict()
 	}
 }
 
-// warnOfFewRuns says when even runs that do not overlap at all could not show a
-// difference.
-func (c *Comparison) warnOfFewRuns(comparisons int) {
-	level := (1 - confidence) / float64(comparisons)
-	if smallestP(c.Base.Runs, c.Other.Runs) < level {
-		return
+// judge decides whether there is a verdict, and which.
+func (c *Comparison) judge(comparisons int) {
+	few := smallestP(c.Base.Runs, c.Other.Runs) >= (1-confidence)/float64(comparisons)
+	if few {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("too few runs (%d and %d) to show any difference; use %d each", c.Base.Runs, c.Other.Runs, needed(comparisons)))
 	}
+	switch {
+	case c.Base.short || c.Other.short:
+		c.Unjudged = tooShortToJudge
+	case few || !c.HaveInterval:
+		c.Unjudged = tooFewRuns
+	}
+	c.Different = c.Unjudged == "" && c.PAdjusted < 1-confidence
+}
+
+// needed is how many runs each of so many comparisons needs to show any difference.
+func needed(comparisons int) int {
 	need := 2
-	for smallestP(need, need) >= level {
+	for smallestP(need, need) >= (1-confidence)/float64(comparisons) {
 		need++
 	}
-	c.Warnings = append(c.Warnings, fmt.Sprintf("too few runs (%d and %d) to show any difference; use %d each", c.Base.Runs, c.Other.Runs, need))
+	return need
 }
 
 // smallestP is the p value of samples that do not overlap: 2 / (m+n over m).

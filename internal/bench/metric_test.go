@@ -19,9 +19,11 @@ func TestMoreBandwidthIsBetter(t *testing.T) {
 		metric workload.Metric
 		want   string
 	}{
-		{bandwidth, "triad +10 %, better (10–10 %, p<0.001)"},
-		{workload.Metric{Name: "load latency", Unit: "ns"}, "load latency +10 %, worse (10–10 %, p<0.001)"},
-		{workload.Metric{}, "time added +10 % (10–10 %, p<0.001)"},
+		{bandwidth, "10 % more triad (10 to 10 %, p < 0.001)"},
+		{workload.Metric{Name: "throughput", Unit: "messages/s", HigherIsBetter: true}, "10 % more messages/s (10 to 10 %, p < 0.001)"},
+		{workload.Metric{Name: "load latency", Unit: "ns"}, "10 % longer load latency (10 to 10 %, p < 0.001)"},
+		{workload.Metric{Name: "time lost", Unit: "%"}, "10 % more time lost, worse (10 to 10 %, p < 0.001)"},
+		{workload.Metric{}, "10 % slower (10 to 10 %, p < 0.001)"},
 	} {
 		cs := []Comparison{compare(tc.metric, newArm("normal", base), newArm("spread", other))}
 		correct(cs)

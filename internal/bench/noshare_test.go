@@ -42,13 +42,13 @@ func TestFiguresOf0OrLess(t *testing.T) {
 		better      bool
 		verdict     string
 	}{
-		{"lost", rate, around(4), zeros, true, "migrations −100 %, better (99–100 %, p<0.001)"},
-		{"won", rate, zeros, around(12), false, "migrations +12 /s, worse (12.0–12.0 /s, p<0.001)"},
-		{"negative", score, around(-30), around(-20), true, "score +10 dB, better (9.97–10.0 dB, p<0.001)"},
-		{"more negative", score, around(-20), around(-30), false, "score −10 dB, worse (9.97–10.0 dB, p<0.001)"},
-		{"to above 0", score, around(-5), around(5), true, "score +10 dB, better (9.97–10.0 dB, p<0.001)"},
+		{"lost", rate, around(4), zeros, true, "100 % less migrations, better (99 to 100 %, p < 0.001)"},
+		{"won", rate, zeros, around(12), false, "12 /s more migrations, worse (12.0 to 12.0 /s, p < 0.001)"},
+		{"negative", score, around(-30), around(-20), true, "10 dB more score, better (9.97 to 10.0 dB, p < 0.001)"},
+		{"more negative", score, around(-20), around(-30), false, "10 dB less score, worse (9.97 to 10.0 dB, p < 0.001)"},
+		{"to above 0", score, around(-5), around(5), true, "10 dB more score, better (9.97 to 10.0 dB, p < 0.001)"},
 		{"to below 0", score, around(10), around(-10), false, ""},
-		{"most of them 0", rate, few, many, false, "migrations +0 /s, worse (0–0.950 /s, p<0.01)"},
+		{"most of them 0", rate, few, many, false, "0 /s more migrations, worse (0 to 0.950 /s, p = 0.003)"},
 		{"below a nanosecond", workload.Metric{}, scaled(around(1), 1e-12), scaled(around(2), 1e-12), false, ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestFiguresOf0OrLess(t *testing.T) {
 			}
 		})
 	}
-	assert.Equal(t, "x +12, worse (12.0–12.0, p<0.001)", compared(workload.Metric{Name: "x"}, zeros, around(12)).Verdict)
-	assert.Equal(t, "no difference found (±0 /s)", compared(rate, zeros, zeros).Verdict)
+	assert.Equal(t, "12 more x, worse (12.0 to 12.0, p < 0.001)", compared(workload.Metric{Name: "x"}, zeros, around(12)).Verdict)
+	assert.Equal(t, "no difference ±0 /s", compared(rate, zeros, zeros).Verdict)
 }
 
 func scaled(values []float64, factor float64) []float64 {

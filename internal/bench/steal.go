@@ -1,11 +1,17 @@
 package bench
 
-import "piton/internal/procfs"
+import (
+	"fmt"
+	"time"
+
+	"piton/internal/chart"
+	"piton/internal/procfs"
+)
 
 // HostTicks are the times of all CPUs together, in USER_HZ ticks.
 type HostTicks struct {
-	steal, total uint64
-	have         bool
+	steal, busy, total uint64
+	have               bool
 }
 
 // ReadHostTicks reads those of now; what cannot be read is not had.
@@ -16,8 +22,10 @@ func ReadHostTicks(proc procfs.FS) HostTicks {
 	}
 	t := HostTicks{have: true}
 	for _, cpu := range c.CPUs { // guest times are in User and Nice already
+		busy := cpu.User + cpu.Nice + cpu.System + cpu.IRQ + cpu.SoftIRQ
 		t.steal += cpu.Steal
-		t.total += cpu.User + cpu.Nice + cpu.System + cpu.Idle + cpu.IOWait + cpu.IRQ + cpu.SoftIRQ + cpu.Steal
+		t.busy += busy
+		t.total += busy + cpu.Idle + cpu.IOWait + cpu.Steal
 	}
 	return t
 }
@@ -48,4 +56,56 @@ func meanSteal(runs []RunResult) float64 {
 		return 0
 	}
 	return stolen / wall
+}
+
+// userTick is that of USER_HZ, which is 100 on every architecture of Linux that piton runs on.
+const userTick = 10 * time.Millisecond
+
+// Busy is the time that tasks and interrupts used all CPUs since then; ok is false as for
+// Stolen.
+func (t HostTicks) Busy(then HostTicks) (used time.Duration, ok bool) {
+	if !t.have || !then.have || t.total <= then.total || t.busy < then.busy {
+		return 0, false
+	}
+	return time.Duration(t.busy-then.busy) * userTick, true
+}
+
+// meanOthers is how many CPUs others used over all measured runs. That of a single run is
+// known to a tick of each CPU, and can be below 0.
+func meanOthers(runs []RunResult) (cpus float64, ok bool) {
+	var used, wall float64
+	for _, r := range runs {
+		if r.HaveOthers && r.Index >= 0 {
+			used += r.Others * r.Wall.Seconds()
+			wall += r.Wall.Seconds()
+		}
+	}
+	if wall == 0 {
+		return 0, false
+	}
+	return max(used/wall, 0), true
+}
+
+// quietCPU is how much of a CPU others may use while it is quiet: less than effects that
+// studies look for, spread over two CPUs.
+const quietCPU = 0.05
+
+// IsQuiet reports whether it is known that others used next to nothing during the runs.
+func (rep Report) IsQuiet() bool { return rep.HaveOthers && rep.Noise == 0 && rep.Others < quietCPU }
+
+// Quiet says how busy others were during the runs, "" where that was not measured.
+func (rep Report) Quiet() string {
+	used := chart.Percent(rep.Others) + " of a CPU"
+	if rep.Others >= 0.995 {
+		used = fmt.Sprintf("%.1f CPUs", rep.Others)
+	}
+	switch {
+	case !rep.HaveOthers:
+		return ""
+	case rep.Noise > 0:
+		return fmt.Sprintf("%s of background load; others than the runs used %s", chart.Plural(rep.Noise, "process"), used)
+	case rep.IsQuiet():
+		return fmt.Sprintf("quiet (others used %s)", used)
+	}
+	return "not quiet: others used " + used
 }

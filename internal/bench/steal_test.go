@@ -24,6 +24,9 @@ func TestStolen(t *testing.T) {
 	share, ok := now.Stolen(then)
 	require.True(t, ok)
 	assert.InDelta(t, 20.0/200, share, 1e-12)
+	busy, ok := now.Busy(then)
+	require.True(t, ok)
+	assert.Equal(t, 800*time.Millisecond, busy, "idle time and what was stolen is not used by others")
 	_, ok = then.Stolen(now)
 	assert.False(t, ok, "counters do not run backwards")
 	_, ok = then.Stolen(then)
@@ -41,4 +44,28 @@ func TestReportSpeaksOfSteal(t *testing.T) {
 	assert.Empty(t, Judge(r).Warnings)
 	r.Runs[0].Wall, r.Runs[0].StealShare = 5*time.Second, 0.1
 	assert.Equal(t, []string{"the hypervisor took 5.2 % of the CPUs' time during the runs"}, Judge(r).Warnings)
+}
+
+// TestQuietIsMeasured: what others used during the runs is known from the CPUs' counters.
+func TestQuietIsMeasured(t *testing.T) {
+	r := study([]float64{1, 1, 1, 1})
+	assert.Empty(t, Judge(r).Quiet(), "an old study does not tell")
+	assert.False(t, Judge(r).IsQuiet())
+	set := func(others ...float64) {
+		for i := range r.Runs {
+			r.Runs[i].Wall, r.Runs[i].HaveOthers, r.Runs[i].Others = time.Second, true, others[i%len(others)]
+		}
+	}
+	set(0.02, 0)
+	assert.Equal(t, "quiet (others used 1 % of a CPU)", Judge(r).Quiet())
+	assert.True(t, Judge(r).IsQuiet())
+	set(-0.01)
+	assert.Equal(t, "quiet (others used 0 % of a CPU)", Judge(r).Quiet())
+	set(0.4)
+	assert.Equal(t, "not quiet: others used 40 % of a CPU", Judge(r).Quiet())
+	set(1.2, 1.4)
+	assert.Equal(t, "not quiet: others used 1.3 CPUs", Judge(r).Quiet())
+	r.Study.Noise = 2
+	assert.Equal(t, "2 processes of background load; others than the runs used 1.3 CPUs", Judge(r).Quiet())
+	assert.False(t, Judge(r).IsQuiet())
 }

@@ -64,8 +64,8 @@ func (a Arm) row(scale chart.Scale) Row {
 	if a.HaveMigrations {
 		r.Migrations = chart.Quantity(a.Migrations, "")
 	}
-	if a.HaveRunDelay {
-		r.RunDelay = chart.Quantity(a.RunDelay, "s")
+	if a.HaveWait {
+		r.RunDelay = chart.Percent(a.Wait)
 	}
 	return r
 }
@@ -231,7 +231,8 @@ func WriteTable(w io.Writer, rep Report, o TableOptions) error {
 			out.WriteString(string(a.Placement) + ": " + text + "\n")
 		}
 	}
-	for _, text := range rep.AllWarnings() {
+	notes, _ := rep.Notes()
+	for _, text := range notes {
 		out.WriteString("note: " + text + "\n")
 	}
 	_, err := io.WriteString(w, out.String())
@@ -248,13 +249,12 @@ func countsText(counts []Count) string {
 	return strings.Join(parts, ", ")
 }
 
-// AllWarnings are the report's warnings and those of its comparisons.
-func (rep Report) AllWarnings() []string {
-	out := append([]string{}, rep.Warnings...)
-	for _, c := range rep.Comparisons {
-		for _, w := range c.Warnings {
-			out = append(out, string(c.Other.Placement)+": "+w)
-		}
-	}
-	return out
+// mostNotes is how many warnings are shown under a study.
+const mostNotes = 2
+
+// Notes are the warnings to show under a study, those that change most what to think; rest
+// are the others.
+func (rep Report) Notes() (shown, rest []string) {
+	n := min(len(rep.Warnings), mostNotes)
+	return rep.Warnings[:n], rep.Warnings[n:]
 }

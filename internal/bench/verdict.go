@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"piton/internal/chart"
@@ -11,53 +12,96 @@ import (
 
 // conclusive is the smallest visible effect, as a share, up to which a study that
 // found no difference has said something. One that would miss more has not: "no
-// difference (±120 %)" is no finding.
+// difference ±120 %" is no finding.
 const conclusive = 0.10
 
-// verdict puts a comparison into words, the same everywhere: "time saved +58 %
-// (52–63 %, p<0.01)", "no difference found (±6 %)", where ± is the effect that
-// would have shown, or "not enough evidence (…)". Where there are no shares:
-// "requests +12.5 /s, better (9–14 /s, p<0.01)".
+// Why a comparison has no verdict.
+const (
+	tooShortToJudge = "too short to judge"
+	tooFewRuns      = "too few runs"
+)
+
+// verdict puts a comparison into words, the same everywhere: "2.1 % faster (1.2 to 3.0 %,
+// p = 0.002)", "no difference ±0.9 %", where ± is the effect that would have shown, or
+// "not enough evidence (…)". Faster by 2 % takes 2 % less time. Of other figures there is
+// more or less: "12 % more messages/s (9 to 14 %, p < 0.001)".
 func (c Comparison) verdict() string {
 	switch {
 	case !c.Comparable:
 		return "nothing to compare: no valid run"
-	case !c.Different && !c.HaveInterval:
-		return "not enough evidence (too few runs)"
-	case !c.Different && !c.NoShare && c.Visible > conclusive:
+	case c.Unjudged != "":
+		return c.Unjudged
+	case c.inconclusive():
 		return "not enough evidence (an effect under " + c.number(c.Visible) + " would not be seen)"
 	case !c.Different:
-		return "no difference found (±" + c.number(c.Visible) + ")"
+		return "no difference ±" + c.number(c.Visible)
 	}
-	delta, from, to := c.Delta, c.Low, c.High
-	if delta < 0 {
-		delta, from, to = -delta, -c.High, -c.Low
-	}
-	text := c.change(delta)
-	if c.HaveInterval {
-		return fmt.Sprintf("%s (%s–%s, %s)", text, c.bare(from), c.number(to), below(c.PAdjusted))
-	}
-	return text + " (" + below(c.PAdjusted) + ")"
+	return c.change() + c.rating() + " " + c.evidence()
 }
 
-// change is what was found: of time how much is saved or added, of other figures
-// how much there is more or less of it, and whether that is better.
-func (c Comparison) change(size float64) string {
-	if c.Metric == (workload.Metric{}) {
-		word := "added"
-		if c.Better() {
-			word = "saved"
+// judged reports whether there is a verdict; inconclusive that it is none.
+func (c Comparison) judged() bool { return c.Comparable && c.Unjudged == "" }
+
+func (c Comparison) inconclusive() bool {
+	return c.judged() && !c.Different && !c.NoShare && c.Visible > conclusive
+}
+
+// evidence is the interval and the p value.
+func (c Comparison) evidence() string {
+	low, high := c.Low, c.High
+	if c.Delta < 0 {
+		low, high = -c.High, -c.Low
+	}
+	if c.NoShare {
+		return fmt.Sprintf("(%s to %s, %s)", c.scale().Number(low), c.number(high), probability(c.PAdjusted))
+	}
+	p := chart.Percents(c.Delta, low, high)
+	return fmt.Sprintf("(%s to %s %%, %s)", p[1], p[2], probability(c.PAdjusted))
+}
+
+// change is what was found: "2.1 % faster", "12 % more messages/s".
+func (c Comparison) change() string {
+	size := c.scale().Format(math.Abs(c.Delta))
+	if !c.NoShare {
+		size = chart.Percents(math.Abs(c.Delta), c.Low, c.High)[0] + " %"
+	}
+	pick := func(more, less string) string {
+		if c.more {
+			return size + " " + more
 		}
-		return "time " + word + " +" + c.number(size)
+		return size + " " + less
 	}
-	sign, word := "−", "worse"
-	if c.more {
-		sign = "+"
+	switch {
+	case c.Metric == (workload.Metric{}):
+		return pick("slower", "faster")
+	case c.ofTime():
+		return pick("longer", "shorter") + " " + c.Metric.Noun()
 	}
-	if c.Better() {
-		word = "better"
+	return pick("more", "less") + " " + c.noun()
+}
+
+// ofTime reports whether the metric is a length of time.
+func (c Comparison) ofTime() bool {
+	return slices.Contains([]string{"s", "ms", "µs", "ns"}, c.Metric.BaseUnit())
+}
+
+// noun is what there is more of: the unit where it counts things a second, else the name.
+func (c Comparison) noun() string {
+	if things, ok := strings.CutSuffix(c.Metric.Unit, "/s"); ok && len(things) > len("MB") {
+		return c.Metric.Unit
 	}
-	return c.Metric.Noun() + " " + sign + c.number(size) + ", " + word
+	return c.Metric.Noun()
+}
+
+// rating is ", better" or ", worse" where the figure does not say which.
+func (c Comparison) rating() string {
+	switch {
+	case c.ofTime() && !c.Metric.HigherIsBetter, c.Metric.HigherIsBetter && strings.HasSuffix(c.Metric.Unit, "/s"):
+		return ""
+	case c.Better():
+		return ", better"
+	}
+	return ", worse"
 }
 
 // number prints a share in per cent or, where there is none, a difference in the
@@ -69,35 +113,49 @@ func (c Comparison) number(v float64) string {
 	return chart.Percent(v)
 }
 
-// bare is number without what follows it.
-func (c Comparison) bare(v float64) string {
-	if c.NoShare {
-		return c.scale().Number(v)
-	}
-	return strings.TrimSuffix(chart.Percent(v), " %")
-}
-
 func (c Comparison) scale() chart.Scale {
 	return chart.ScaleFor(max(math.Abs(c.Delta), c.Visible), c.Metric.BaseUnit())
 }
 
-// Sentence is the verdict with the placement in front.
-func (c Comparison) Sentence() string { return string(c.Other.Placement) + ": " + c.Verdict }
-
-// below rounds a p value up to the usual levels.
-func below(p float64) string {
+// Brief is what was found, without the interval: "fifo:10 2.1 % faster", "rr:10 no difference
+// (±1.5 %)".
+func (c Comparison) Brief() string {
 	switch {
-	case p < 0.001:
-		return "p<0.001"
-	case p < 0.01:
-		return "p<0.01"
-	case p < 0.05:
-		return "p<0.05"
+	case c.Different:
+		return string(c.Other.Placement) + " " + c.change() + c.rating()
+	case c.inconclusive():
+		return "not enough evidence"
+	case c.judged():
+		return "no difference (±" + c.number(c.Visible) + ")"
 	}
-	return fmt.Sprintf("p=%.2f", p)
+	return c.Verdict
+}
+
+func probability(p float64) string {
+	if p < 0.001 {
+		return "p < 0.001"
+	}
+	return fmt.Sprintf("p = %.3f", p)
 }
 
 // Better reports whether the other arm was found to be better than the base.
 func (c Comparison) Better() bool {
 	return c.Different && c.more == c.Metric.HigherIsBetter
+}
+
+// Effect is the comparison as a row of chart.Effects.
+func (c Comparison) Effect() chart.EffectRow {
+	r := chart.EffectRow{Label: string(c.Other.Placement), Value: c.Delta, Low: c.Low, High: c.High, HaveInterval: c.HaveInterval}
+	switch {
+	case !c.judged():
+		r.Remark = c.verdict()
+	case c.NoShare && c.Different:
+		r.Remark = c.change()
+	case c.NoShare:
+		r.Remark = c.verdict()
+	}
+	if !c.Metric.HigherIsBetter {
+		r.Value, r.Low, r.High = -c.Delta, -c.High, -c.Low
+	}
+	return r
 }

@@ -55,7 +55,7 @@ func (t Table) Numeric(column int) bool {
 // Study is the section of one study.
 func Study(r bench.Results) Section {
 	rep := bench.Judge(r)
-	s := Section{Title: Command(r.Study), Lead: lead(r), Figures: Figures(r), Notes: rep.AllWarnings()}
+	s := Section{Title: Command(r.Study), Lead: lead(r), Figures: Figures(r), Notes: rep.Warnings}
 	s.Tables = append(s.Tables, verdicts(rep), counters(rep), Conditions(r.Conditions), runs(r))
 	s.Notes = append(s.Notes, failures(r)...)
 	if r.StoreErr != nil {

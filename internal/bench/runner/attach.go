@@ -72,7 +72,7 @@ func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunRe
 		return err
 	}
 	defer m.Close()
-	before, host := r.count(run.PID), bench.ReadHostTicks(r.Proc)
+	before, host := r.count(run.PID), r.readHost(run.PID)
 	began := time.Now()
 	if err := Pause(ctx, study.Period-time.Duration(settle*float64(study.Period))); err != nil {
 		return err
@@ -87,7 +87,10 @@ func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunRe
 	if run.MigrationSource = sample.SourceNone.String(); before != nil {
 		r.count(run.PID).since(before, run)
 	}
-	run.StealShare, run.HaveSteal = bench.ReadHostTicks(r.Proc).Stolen(host)
+	own, err := kernel.ProcessTime(run.PID)
+	r.besides(host, run)
+	less(run, time.Duration(own))
+	run.HaveOthers = run.HaveOthers && err == nil
 	return nil
 }
 

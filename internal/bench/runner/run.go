@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/child"
+	"piton/internal/kernel"
 )
 
 var errTimeout = errors.New("time limit")
@@ -39,6 +40,7 @@ func (r *Runner) runOne(ctx context.Context, study bench.Study, s slot, started 
 	usage, waitErr := p.End(err != nil)
 	err = cmp.Or(err, release())
 	run.User, run.System = usage.User, usage.System
+	less(&run, usage.User+usage.System)
 	run.Voluntary, run.Involuntary = usage.Voluntary, usage.Involuntary
 	run.MinorFaults, run.MajorFaults, run.MaxRSSBytes = usage.MinorFaults, usage.MajorFaults, usage.MaxRSSBytes
 	run.Err = failure(ctx, study, err, waitErr, p.Complaint())
@@ -77,10 +79,10 @@ func (r *Runner) measure(ctx context.Context, p *child.Process, study bench.Stud
 	}
 	started(*run)
 
-	host := bench.ReadHostTicks(r.Proc)
+	host := r.readHost(run.PID)
 	if study.Workload == bench.CommandWorkload {
 		err := r.follow(ctx, p, study.Figure, run)
-		run.StealShare, run.HaveSteal = bench.ReadHostTicks(r.Proc).Stolen(host)
+		r.besides(host, run)
 		return release, err
 	}
 	start := time.Now()
@@ -94,11 +96,39 @@ func (r *Runner) measure(ctx context.Context, p *child.Process, study bench.Stud
 		return release, err
 	}
 	r.count(run.PID).since(before, run)
-	run.StealShare, run.HaveSteal = bench.ReadHostTicks(r.Proc).Stolen(host)
+	r.besides(host, run)
 	run.TouchedWhat = r.touched(run.PID, want)
 	run.Touched = run.TouchedWhat != ""
 	run.Answer, run.Seconds, run.Metric, run.Detail = m.Answer, m.Seconds, m.Value, m.Detail
 	return release, err
+}
+
+// host is the CPUs' time, and that of the process, when the work began.
+type host struct {
+	ticks bench.HostTicks
+	own   time.Duration
+}
+
+func (r *Runner) readHost(pid kernel.TID) host {
+	own, _ := kernel.ProcessTime(pid) // 0 when it is gone; then it failed
+	return host{bench.ReadHostTicks(r.Proc), time.Duration(own)}
+}
+
+// besides is what the hypervisor took since then, and what all processes used; less leaves
+// out what the run's own used, from its start to its end.
+func (r *Runner) besides(then host, run *bench.RunResult) {
+	now := bench.ReadHostTicks(r.Proc)
+	run.StealShare, run.HaveSteal = now.Stolen(then.ticks)
+	busy, ok := now.Busy(then.ticks)
+	if run.HaveOthers = ok && run.Wall > 0; run.HaveOthers {
+		run.Others = (busy + then.own).Seconds() / run.Wall.Seconds()
+	}
+}
+
+func less(run *bench.RunResult, own time.Duration) {
+	if run.HaveOthers {
+		run.Others -= own.Seconds() / run.Wall.Seconds()
+	}
 }
 
 // failure words what went wrong, "" if nothing did.

@@ -70,6 +70,7 @@ type runRecord struct {
 	MigrationSource string          `json:"migration_source"`
 	RunDelayNs      *int64          `json:"run_delay_ns"` // null = not known
 	Steal           *float64        `json:"steal"`        // share of all CPUs' time, null = not known
+	OtherCPUs       *float64        `json:"other_cpus"`   // CPUs that other processes used, null = not known
 	Voluntary       uint64          `json:"voluntary_switches"`
 	Involuntary     uint64          `json:"involuntary_switches"`
 	MinorFaults     uint64          `json:"minor_faults"`
@@ -168,6 +169,9 @@ func newRunRecord(study string, r bench.RunResult) runRecord {
 	if r.HaveSteal {
 		rec.Steal = &r.StealShare
 	}
+	if r.HaveOthers {
+		rec.OtherCPUs = &r.Others
+	}
 	return rec
 }
 
@@ -193,12 +197,15 @@ func (r runRecord) result() bench.RunResult {
 	if r.Steal != nil {
 		run.StealShare, run.HaveSteal = *r.Steal, true
 	}
+	if r.OtherCPUs != nil {
+		run.Others, run.HaveOthers = *r.OtherCPUs, true
+	}
 	return run
 }
 
 func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
 
-// marshal writes one line without its end, and "p<0.01" as it is: no browser
+// marshal writes one line without its end, and "p < 0.01" as it is: no browser
 // reads it.
 func marshal(record any) ([]byte, error) {
 	var out bytes.Buffer

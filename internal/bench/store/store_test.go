@@ -27,7 +27,7 @@ func sampleResults(id string) bench.Results {
 			{
 				Workload: "nqueens", Placement: "normal", Index: 0, PID: 77, Started: started, Wall: 250 * time.Millisecond,
 				User: 240 * time.Millisecond, System: time.Millisecond, Migrations: 12, MigrationSource: "sched", Voluntary: 3, Involuntary: 4,
-				RunDelay: 5 * time.Millisecond, HaveRunDelay: true, StealShare: 0.02, HaveSteal: true, Threads: 6, MinorFaults: 100, MajorFaults: 1, MaxRSSBytes: 1 << 23,
+				RunDelay: 5 * time.Millisecond, HaveRunDelay: true, StealShare: 0.02, HaveSteal: true, Others: 0.3, HaveOthers: true, Threads: 6, MinorFaults: 100, MajorFaults: 1, MaxRSSBytes: 1 << 23,
 				Answer: "92", Metric: 0.24, Detail: json.RawMessage(`{"n":8}`), CPUs: "1", Reason: "asked for",
 			},
 			{Workload: "nqueens", Placement: "fifo:10", Index: 0, Started: started, MigrationSource: "none", Err: "not permitted", Touched: true, TouchedWhat: "nice 0 became 7 of thread 5"},

@@ -2,7 +2,6 @@ package benchview
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
@@ -140,26 +139,13 @@ func (p study) found(th *theme.Theme) (string, theme.Style) {
 	if p.published() {
 		return p.foundInCells(), th.Text
 	}
-	var best, first *bench.Comparison
-	for i := range p.report.Comparisons {
-		switch c := &p.report.Comparisons[i]; {
-		case c.Different && (best == nil || math.Abs(c.Delta) > math.Abs(best.Delta)):
-			best = c
-		case first == nil || c.Visible > first.Visible: // what all the others found too
-			first = c
-		}
+	style := th.Text
+	if best, ok := p.report.Best(); ok && best.Better() {
+		style = th.Good
+	} else if ok {
+		style = th.Warn
 	}
-	switch {
-	case best != nil && best.Better():
-		return best.Sentence(), th.Good
-	case best != nil:
-		return best.Sentence(), th.Warn
-	case len(p.report.Arms) == 0 || len(p.results.Runs) == 0:
-		return "no run", th.Text
-	case first == nil:
-		return p.report.Metric.Format(p.report.Arms[0].Median), th.Text
-	}
-	return first.Verdict, th.Text
+	return p.report.Brief(), style
 }
 
 // foundInCells is how many runs there were, and how many gave the right answer.

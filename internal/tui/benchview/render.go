@@ -114,7 +114,8 @@ func (v *View) body(s study, unfinished bool, width int, th *theme.Theme) []stri
 	}
 	lines = append(lines, troubles(r, width, th)...)
 	if !unfinished {
-		for _, w := range s.report.AllWarnings() {
+		notes, _ := s.report.Notes()
+		for _, w := range notes {
 			say(th.Warn, w)
 		}
 	}

@@ -1,0 +1,197 @@
+package bench
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"piton/workloads/workload"
+)
+
+// Answer is what a study found, in one or two sentences.
+func (rep Report) Answer() string {
+	if len(rep.Arms) == 0 {
+		return ""
+	}
+	base := rep.Arms[0]
+	switch {
+	case base.Runs == 0 && base.Failed > 0:
+		return fmt.Sprintf("Every run of %s failed, so there is nothing to compare with.", base.Placement)
+	case base.Runs == 0:
+		return fmt.Sprintf("There is no run of %s to compare with.", base.Placement)
+	case len(rep.Comparisons) == 0:
+		return rep.alone(base)
+	}
+	better, worse, same, unclear, unjudged := rep.sorted()
+	if len(unjudged) == len(rep.Comparisons) {
+		return rep.unjudged(unjudged)
+	}
+	var out []string
+	switch {
+	case len(better) > 0:
+		out = append(out, sentence(better))
+		if len(worse) > 0 {
+			out = append(out, list(worse, func(c Comparison) string { return c.subject() + " " + c.change() })+".")
+		}
+	case len(worse) > 0:
+		out = append(out, sentence(worse))
+	}
+	found := len(better)+len(worse) > 0
+	if len(unclear) > 0 {
+		out = append(out, rep.unclear(unclear, found))
+	} else if len(same) > 0 {
+		out = append(out, rep.same(same, found))
+	}
+	if len(unjudged) > 0 {
+		out = append(out, list(unjudged, func(c Comparison) string { return string(c.Other.Placement) + ": " + c.Verdict })+".")
+	}
+	return strings.Join(out, " ")
+}
+
+// sorted are the comparisons by what they found, the largest effect first.
+func (rep Report) sorted() (better, worse, same, unclear, unjudged []Comparison) {
+	for _, c := range rep.Comparisons {
+		switch {
+		case !c.judged():
+			unjudged = append(unjudged, c)
+		case c.Better():
+			better = append(better, c)
+		case c.Different:
+			worse = append(worse, c)
+		case c.inconclusive():
+			unclear = append(unclear, c)
+		default:
+			same = append(same, c)
+		}
+	}
+	size := func(a, b Comparison) int {
+		switch a, b := math.Abs(a.Delta), math.Abs(b.Delta); {
+		case a > b:
+			return -1
+		case a < b:
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(better, size)
+	slices.SortStableFunc(worse, size)
+	return better, worse, same, unclear, unjudged
+}
+
+// sentence says what the first of some comparisons found with its evidence, and the others
+// in short.
+func sentence(cs []Comparison) string {
+	first := cs[0]
+	text := fmt.Sprintf("%s %s than %s%s %s", first.subject(), first.change(), first.Base.Placement, first.rating(), first.evidence())
+	if len(cs) > 1 {
+		text += "; " + list(cs[1:], func(c Comparison) string { return c.subject() + " " + c.change() })
+	}
+	return text + "."
+}
+
+// subject is the placement with what joins it to the change.
+func (c Comparison) subject() string {
+	switch {
+	case c.Metric == (workload.Metric{}):
+		return string(c.Other.Placement) + " is"
+	case c.ofTime():
+		return string(c.Other.Placement) + ":"
+	}
+	return string(c.Other.Placement) + " gives"
+}
+
+// list joins parts with commas.
+func list(cs []Comparison, part func(Comparison) string) string {
+	var out []string
+	for _, c := range cs {
+		out = append(out, part(c))
+	}
+	return strings.Join(out, ", ")
+}
+
+// widest is the comparison of which the largest effect would not have shown.
+func widest(cs []Comparison) Comparison {
+	return slices.MaxFunc(cs, func(a, b Comparison) int {
+		switch {
+		case a.Visible > b.Visible:
+			return 1
+		case a.Visible < b.Visible:
+			return -1
+		}
+		return 0
+	})
+}
+
+// same is about placements that do not differ.
+func (rep Report) same(cs []Comparison, found bool) string {
+	base, limit := string(rep.Arms[0].Placement), widest(cs).number(widest(cs).Visible)
+	switch {
+	case len(cs) == 1:
+		return fmt.Sprintf("%s does not differ from %s by more than %s.", cs[0].Other.Placement, base, limit)
+	case found:
+		return fmt.Sprintf("No other placement differs by more than %s.", limit)
+	case len(cs) < len(rep.Comparisons):
+		return fmt.Sprintf("No placement that could be judged differs from %s by more than %s.", base, limit)
+	}
+	return fmt.Sprintf("No placement differs from %s by more than %s.", base, limit)
+}
+
+// unclear is about placements of which there is not enough evidence.
+func (rep Report) unclear(cs []Comparison, found bool) string {
+	limit := widest(cs).number(widest(cs).Visible)
+	if found {
+		return fmt.Sprintf("For %s there is not enough evidence: an effect under %s would not be seen.", list(cs, func(c Comparison) string { return string(c.Other.Placement) }), limit)
+	}
+	return fmt.Sprintf("Not enough evidence of a difference from %s: an effect under %s would not be seen.", rep.Arms[0].Placement, limit)
+}
+
+// unjudged says why there is no verdict, and what to do.
+func (rep Report) unjudged(cs []Comparison) string {
+	if i := slices.IndexFunc(cs, func(c Comparison) bool { return c.Unjudged == tooShortToJudge }); i >= 0 {
+		return rep.Short
+	}
+	i := slices.IndexFunc(cs, func(c Comparison) bool { return c.Unjudged == tooFewRuns })
+	if i < 0 {
+		return fmt.Sprintf("No placement has a run to compare with %s.", rep.Arms[0].Placement)
+	}
+	return fmt.Sprintf("Too few runs to judge (%d and %d): use %d or more.", cs[i].Base.Runs, cs[i].Other.Runs, needed(len(rep.Comparisons)))
+}
+
+// alone is the answer of a study of one placement.
+func (rep Report) alone(a Arm) string {
+	text := fmt.Sprintf("%s: %s %s", a.Placement, rep.Metric.Noun(), rep.Metric.Format(a.Median))
+	if a.HaveInterval {
+		text += fmt.Sprintf(" (%s)", Rows(rep)[0].Interval)
+	}
+	return text + "."
+}
+
+// Brief is the answer in a few words, for a list: "fifo:10 2.1 % faster".
+func (rep Report) Brief() string {
+	if len(rep.Arms) == 0 || rep.Arms[0].Runs == 0 {
+		return "no run"
+	}
+	if len(rep.Comparisons) == 0 {
+		return rep.Metric.Format(rep.Arms[0].Median)
+	}
+	better, worse, same, unclear, unjudged := rep.sorted()
+	for _, cs := range [][]Comparison{better, worse, unclear} {
+		if len(cs) > 0 {
+			return cs[0].Brief()
+		}
+	}
+	if len(same) > 0 {
+		return widest(same).Brief()
+	}
+	return unjudged[0].Verdict
+}
+
+// Best is the comparison that the Brief is of; ok is false where none found a difference.
+func (rep Report) Best() (c Comparison, ok bool) {
+	better, worse, _, _, _ := rep.sorted()
+	if found := append(better, worse...); len(found) > 0 {
+		return found[0], true
+	}
+	return Comparison{}, false
+}
