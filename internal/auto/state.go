@@ -82,25 +82,15 @@ func (s *State) Reason(n int) string {
 	return text + "; " + is.State.String() + ": " + is.Reason
 }
 
-// widest is the end of an interval, as a ratio, from which it is not drawn: it is that of
-// one or two periods, and would squeeze everything else.
-const widest = 4
-
-// Strips are the periods of all candidates in percent of the kernel's median.
-func (s *State) Strips() chart.Strips {
-	out := chart.Strips{Unit: "%", Least: 2, Strips: make([]chart.Strip, len(s.Candidates))}
-	for n := range out.Strips {
-		e, known := Against(&s.Now, n)
-		if !known {
-			continue
+// Effects are the candidates' rates against the kernel's choice.
+func (s *State) Effects() chart.Effects {
+	out := chart.Effects{Worse: "worse", Better: "better", Rows: make([]chart.EffectRow, len(s.Candidates))}
+	for n := range out.Rows {
+		if e, known := Against(&s.Now, n); known {
+			out.Rows[n] = chart.EffectRow{Value: e.Ratio - 1, Low: e.Low - 1, High: e.High - 1, HaveInterval: e.HaveInterval}
+		} else {
+			out.Rows[n].Remark = "–"
 		}
-		strip := chart.Strip{Median: percent(e.Ratio), Low: percent(e.Low), High: percent(e.High), HaveInterval: e.HaveInterval && e.High < widest}
-		for _, rate := range s.Now.Candidates[n].Rates {
-			if usual := s.Now.Candidates[0].Median(); usual > 0 {
-				strip.Points = append(strip.Points, percent(rate/usual))
-			}
-		}
-		out.Strips[n] = strip
 	}
 	return out
 }

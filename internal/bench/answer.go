@@ -175,14 +175,12 @@ func (rep Report) Brief() string {
 	if len(rep.Comparisons) == 0 {
 		return rep.Metric.Format(rep.Arms[0].Median)
 	}
-	better, worse, same, unclear, unjudged := rep.sorted()
-	for _, cs := range [][]Comparison{better, worse, unclear} {
-		if len(cs) > 0 {
-			return cs[0].Brief()
-		}
+	if best, ok := rep.Best(); ok {
+		return string(best.Other.Placement) + " " + best.against()
 	}
-	if len(same) > 0 {
-		return widest(same).Brief()
+	_, _, same, unclear, unjudged := rep.sorted()
+	if len(unclear) > 0 || len(same) > 0 {
+		return widest(append(unclear, same...)).against()
 	}
 	return unjudged[0].Verdict
 }

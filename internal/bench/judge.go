@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -35,7 +36,8 @@ type Arm struct {
 	HaveWait bool
 	Counts   []Count // medians of the counters and of what they give together; Share is the least
 	values   []float64
-	short    bool // Work is under tooShort
+	err      string // of the first run that failed
+	short    bool   // Work is under tooShort
 }
 
 // Comparison is one arm against the base. Shares are of the base's figure: -0.031
@@ -165,6 +167,7 @@ func newArm(p Placement, runs []RunResult) Arm {
 			continue
 		case run.Err != "":
 			a.Failed++
+			a.err = cmp.Or(a.err, run.Err)
 		case run.Touched:
 			a.Touched++
 		}
@@ -203,7 +206,7 @@ func newSample(values []float64) *benchmath.Sample {
 func (a Arm) warnings() []string {
 	var out []string
 	if a.Failed > 0 {
-		out = append(out, fmt.Sprintf("%s: %s failed and left out", a.Placement, runs(a.Failed)))
+		out = append(out, fmt.Sprintf("%s: %s failed and left out: %s", a.Placement, runs(a.Failed), a.err))
 	}
 	if a.Touched > 0 {
 		out = append(out, fmt.Sprintf("%s: %s changed by someone else while running and left out", a.Placement, runs(a.Touched)))

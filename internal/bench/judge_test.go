@@ -80,7 +80,7 @@ func TestFindsTheDifferenceThatIsThere(t *testing.T) {
 	assert.Less(t, faster.Low, faster.Delta)
 	assert.Greater(t, faster.High, faster.Delta)
 	assert.Regexp(t, `^\d+ % faster \(\d+ to \d+ %, p < 0\.001\)$`, faster.Verdict)
-	assert.Regexp(t, `^least-loaded \d+ % faster$`, faster.Brief())
+	assert.Regexp(t, `^least-loaded \d+ % faster$`, rep.Brief())
 	assert.True(t, slower.Different)
 	assert.Regexp(t, `^\d+ % slower \(\d+ to \d+ %, p < 0\.001\)$`, slower.Verdict)
 }

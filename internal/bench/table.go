@@ -3,10 +3,12 @@ package bench
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"piton/internal/chart"
+	"piton/workloads/workload"
 )
 
 // None is a cell without a value.
@@ -19,8 +21,9 @@ type Row struct {
 	Median     string // "6.54 ms", in a unit that all rows share
 	Interval   string // "6.38–6.71 ms", 95 %
 	Migrations string
-	RunDelay   string
-	Verdict    string // the comparison with the base in one sentence; "base" for that
+	RunDelay   string // as a share of the wall time
+	Verdict    string // the comparison with the base, with its evidence; "base" for that
+	Against    string // the same without the evidence
 	Different  bool
 	Better     bool // when Different
 }
@@ -39,21 +42,21 @@ func Rows(rep Report) []Row {
 	for i, a := range rep.Arms {
 		rows[i] = a.row(scale)
 		if i == 0 && a.Runs > 0 {
-			rows[i].Verdict = "base"
+			rows[i].Verdict, rows[i].Against = "base", "base"
 		}
 		if i > 0 && rows[i].Verdict == None {
 			c := rep.Comparisons[i-1]
-			rows[i].Verdict, rows[i].Different, rows[i].Better = c.Verdict, c.Different, c.Better()
+			rows[i].Verdict, rows[i].Against, rows[i].Different, rows[i].Better = c.Verdict, c.against(), c.Different, c.Better()
 		}
 	}
 	return rows
 }
 
 func (a Arm) row(scale chart.Scale) Row {
-	r := Row{Placement: string(a.Placement), Median: None, Interval: None, Migrations: None, RunDelay: None, Verdict: None}
+	r := Row{Placement: string(a.Placement), Median: None, Interval: None, Migrations: None, RunDelay: None, Verdict: None, Against: None}
 	if a.Runs == 0 {
 		if a.Failed > 0 {
-			r.Verdict = "every run failed"
+			r.Verdict, r.Against = "every run failed", "every run failed"
 		}
 		return r
 	}
@@ -70,13 +73,28 @@ func (a Arm) row(scale chart.Scale) Row {
 	return r
 }
 
-// Strips draws the runs of the arms on one axis.
-func (rep Report) Strips() chart.Strips {
-	s := chart.Strips{Unit: rep.Metric.BaseUnit()}
-	for i, row := range Rows(rep) {
-		a := rep.Arms[i]
-		s.Strips = append(s.Strips, chart.Strip{Label: row.Placement, Points: a.values, Median: a.Median, Low: a.Low, High: a.High,
-			HaveInterval: a.HaveInterval, Colour: i, Caption: row.Median, Verdict: row.Verdict})
+// Effects are the comparisons on one axis, the base at 0.
+func (rep Report) Effects() chart.Effects {
+	var e chart.Effects
+	if rep.Metric != (workload.Metric{}) {
+		e.Worse, e.Better = "worse", "better"
+	}
+	for i, a := range rep.Arms {
+		row := chart.EffectRow{Label: string(a.Placement)}
+		if i > 0 {
+			row = rep.Comparisons[i-1].Effect()
+		}
+		row.Colour = i
+		e.Rows = append(e.Rows, row)
+	}
+	return e
+}
+
+// RunStrips are the runs of the arms in their order.
+func (rep Report) RunStrips() chart.RunStrips {
+	s := chart.RunStrips{Unit: rep.Metric.BaseUnit()}
+	for i, a := range rep.Arms {
+		s.Strips = append(s.Strips, chart.RunStrip{Label: string(a.Placement), Runs: a.values, Colour: i})
 	}
 	return s
 }
@@ -86,12 +104,13 @@ type Part uint8
 
 // The parts of a table.
 const (
-	PlainPart Part = iota
+	PlainPart  Part = iota
+	AnswerPart      // what the study found
 	HeadPart
-	NamePart  // a placement, its median
-	StripPart // runs, median, interval
-	GoodPart  // the verdict of a placement that is better
-	BadPart   // of one that is worse
+	NamePart   // a placement, its median
+	EffectPart // the effect on its axis
+	GoodPart   // the verdict of a placement that is better
+	BadPart    // of one that is worse
 )
 
 // Span is text of one Part.
@@ -103,31 +122,32 @@ type Span struct {
 // Line is one line of a table.
 type Line []Span
 
-// TableOptions is how a table is laid out.
+// TableOptions is how a study is laid out.
 type TableOptions struct {
 	Width int // cells
 	ASCII bool
-	// Running: more runs are coming. Then the table has how many there are instead
-	// of verdicts, and no intervals.
+	// Running: more runs are coming. Then there is no answer, and how many runs there are
+	// instead of what they show.
 	Running bool
+	Tight   bool // no blank lines
 }
 
 // Widths of the table's columns.
 const (
 	minPlacement = 12
 	maxPlacement = 24
-	minStrip     = 24 // else verdicts go below the table
-	wideStrip    = 44 // from which there is room for further columns
+	minAxis      = 24 // else there is none
+	wideAxis     = 40 // from which there is room for further columns
 )
 
-// tableColumn is one column of text.
+// tableColumn is one column of text, the heading first.
 type tableColumn struct {
-	cells []string // the heading first
+	cells []string
 	width int
 }
 
-func newColumn(rows []Row, cell func(Row) string) tableColumn {
-	var c tableColumn
+func newColumn(heading string, rows []Row, cell func(Row) string) tableColumn {
+	c := tableColumn{cells: []string{heading}, width: utf8.RuneCountInString(heading)}
 	for _, r := range rows {
 		c.cells = append(c.cells, cell(r))
 		c.width = max(c.width, utf8.RuneCountInString(cell(r)))
@@ -135,59 +155,95 @@ func newColumn(rows []Row, cell func(Row) string) tableColumn {
 	return c
 }
 
-// right is a cell, padded, at the right of the column.
-func (c tableColumn) right(i int) string {
-	return strings.Repeat(" ", c.width-utf8.RuneCountInString(c.cells[i])) + c.cells[i]
+// right is a cell, padded, at the right of the column; left at its left.
+func (c tableColumn) right(i int) string { return c.gap(i) + c.cells[i] }
+func (c tableColumn) left(i int) string  { return c.cells[i] + c.gap(i) }
+
+func (c tableColumn) gap(i int) string {
+	return strings.Repeat(" ", max(c.width-utf8.RuneCountInString(c.cells[i]), 0))
 }
 
-// Table lays a report out: a line for each placement with its runs on one shared
-// axis. Verdicts that have no room in the lines are below.
-func (rep Report) Table(o TableOptions) (lines, below []Line) {
+// Lines draws a study: its answer, a table with a line for each placement, and its runs.
+func (rep Report) Lines(o TableOptions) []Line {
+	var out []Line
+	gap := func() {
+		if !o.Tight && len(out) > 0 {
+			out = append(out, Line{})
+		}
+	}
+	if !o.Running {
+		for _, text := range chart.Wrap(rep.Answer(), o.Width) {
+			out = append(out, Line{{AnswerPart, text}})
+		}
+	}
+	gap()
+	out = append(out, rep.table(o)...)
+	if runs := rep.RunStrips(); slices.ContainsFunc(runs.Strips, func(s chart.RunStrip) bool { return len(s.Runs) > 1 }) {
+		gap()
+		out = append(out, Line{{HeadPart, "RUN BY RUN, " + runs.Ends()}})
+		for _, text := range runs.Text(o.Width) {
+			if o.ASCII {
+				text = chart.ASCII.Replace(text)
+			}
+			out = append(out, Line{{PlainPart, text}})
+		}
+	}
+	return out
+}
+
+// table is a line for each placement, with its effect on the axis that all share.
+func (rep Report) table(o TableOptions) (lines []Line) {
 	if len(rep.Arms) == 0 {
-		return nil, nil
+		return nil
 	}
-	rows, strips := append([]Row{Headings}, Rows(rep)...), rep.Strips()
+	rows := Rows(rep)
+	names := newColumn("PLACEMENT", rows, func(r Row) string { return chart.Cut(r.Placement, maxPlacement) })
+	names.width = max(names.width, minPlacement)
+	median := newColumn(rep.heading(), rows, func(r Row) string { return r.Median })
+	against := newColumn("AGAINST "+string(rep.Arms[0].Placement), rows, func(r Row) string { return r.Against })
+	further := []tableColumn{newColumn("MIG", rows, func(r Row) string { return r.Migrations }), newColumn("WAIT", rows, func(r Row) string { return r.RunDelay })}
 	if o.Running {
-		rows[0].Verdict = "runs"
-		for i, a := range rep.Arms {
-			rows[i+1].Verdict, rows[i+1].Different = rep.progress(a), false
-			strips.Strips[i].HaveInterval = false
+		against = tableColumn{cells: []string{"RUNS"}, width: len("10 of 10")}
+		for _, a := range rep.Arms {
+			against.cells = append(against.cells, rep.progress(a))
 		}
 	}
-	names := min(max(newColumn(rows, func(r Row) string { return r.Placement }).width, minPlacement), maxPlacement)
-	median := newColumn(rows, func(r Row) string { return r.Median })
-	verdict := newColumn(rows, func(r Row) string { return r.Verdict })
-	room := o.Width - names - 2 - median.width - 2
-	inline := room-2-verdict.width >= minStrip
-	if inline {
-		room -= 2 + verdict.width
+	room := o.Width - names.width - median.width - against.width - 3*2
+	wide := room - further[0].width - further[1].width - 2*2
+	withAxis := !o.Running && len(rep.Comparisons) > 0 && room >= minAxis
+	switch {
+	case withAxis && wide >= wideAxis:
+		room = wide
+	case withAxis || wide < 0:
+		further = nil
 	}
-	var further []tableColumn
-	for _, cell := range []func(Row) string{func(r Row) string { return r.Migrations }, func(r Row) string { return r.RunDelay }} {
-		if c := newColumn(rows, cell); room-2-c.width >= wideStrip {
-			room -= 2 + c.width
-			further = append(further, c)
-		}
-	}
-	head, drawn := strips.Cells(max(room, 0), o.ASCII)
-	drawn = append([]string{head}, drawn...)
-	for i, r := range rows {
-		name, strip, figure, found := NamePart, StripPart, PlainPart, r.part()
+	head, axis := rep.Effects().Cells(room, o.ASCII)
+	axis = append([]string{head}, axis...)
+	for i := range axis {
+		name, plain, found, effect := NamePart, PlainPart, PlainPart, EffectPart
 		if i == 0 {
-			name, strip, figure, found = HeadPart, HeadPart, HeadPart, HeadPart
+			name, plain, found, effect = HeadPart, HeadPart, HeadPart, HeadPart
+		} else if !o.Running {
+			found = rows[i-1].part()
 		}
-		line := Line{{name, fmt.Sprintf("%-*s  ", names, chart.Cut(r.Placement, names))}, {name, median.right(i) + "  "}, {strip, drawn[i]}}
+		line := Line{{name, names.left(i) + "  " + median.right(i) + "  "}, {found, against.left(i)}}
+		if withAxis {
+			line = append(line, Span{effect, "  " + axis[i]})
+		}
 		for _, c := range further {
-			line = append(line, Span{figure, "  " + c.right(i)})
-		}
-		if inline {
-			line = append(line, Span{PlainPart, "  "}, Span{found, r.Verdict})
-		} else if i > 0 && r.Verdict != "base" {
-			below = append(below, Line{{found, r.Placement + ": " + r.Verdict}})
+			line = append(line, Span{plain, "  " + c.right(i)})
 		}
 		lines = append(lines, line)
 	}
-	return lines, below
+	return lines
+}
+
+// heading is that of the medians.
+func (rep Report) heading() string {
+	if rep.Metric == (workload.Metric{}) {
+		return "TIME"
+	}
+	return "MEDIAN"
 }
 
 // progress is how many runs an arm has.
@@ -208,28 +264,28 @@ func (r Row) part() Part {
 	return PlainPart
 }
 
-// Legend says how the strips of a table are read.
-func Legend(ascii bool) string { return chart.Strips{}.Legend(ascii) }
-
-// WriteTable writes the report as text, with its warnings below.
-func WriteTable(w io.Writer, rep Report, o TableOptions) error {
-	lines, below := rep.Table(o)
-	if len(lines) == 0 {
+// WriteText writes a study as text, with its warnings and conditions below.
+func WriteText(w io.Writer, r Results, o TableOptions) error {
+	rep := Judge(r)
+	if len(rep.Arms) == 0 {
 		return nil
 	}
 	var out strings.Builder
-	for _, line := range append(lines, below...) {
+	for _, line := range rep.Lines(o) {
 		text := ""
 		for _, s := range line {
 			text += s.Text
 		}
 		out.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
-	out.WriteString(Legend(o.ASCII) + "\n")
+	out.WriteString("\n")
 	for _, a := range rep.Arms {
 		if text := countsText(a.Counts); text != "" {
 			out.WriteString(string(a.Placement) + ": " + text + "\n")
 		}
+	}
+	if text := r.Quality(); text != "" {
+		out.WriteString(text + "\n")
 	}
 	notes, _ := rep.Notes()
 	for _, text := range notes {
@@ -237,6 +293,20 @@ func WriteTable(w io.Writer, rep Report, o TableOptions) error {
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
+}
+
+// Quality is how quiet it was, and how many answers were right.
+func (r Results) Quality() string {
+	var parts []string
+	rep := Report{Noise: r.Study.Noise}
+	rep.Others, rep.HaveOthers = meanOthers(r.Runs)
+	if text := rep.Quiet(); text != "" {
+		parts = append(parts, text)
+	}
+	if _, right, all := r.Answers(); all > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d right", right, all))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // countsText is an arm's counters in a line: "1.23 M instructions, 1.82

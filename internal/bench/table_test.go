@@ -1,38 +1,60 @@
 package bench
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
-func TestTable(t *testing.T) {
+// text are the lines of a study.
+func text(lines []Line) []string {
+	var out []string
+	for _, line := range lines {
+		all := ""
+		for _, s := range line {
+			all += s.Text
+		}
+		out = append(out, strings.TrimRight(all, " "))
+	}
+	return out
+}
+
+func TestLines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	r := study(noisy(rng, 10, 1), noisy(rng, 10, 0.9), noisy(rng, 10, 1), nil)
-	r.Runs[0].Migrations = 100
+	for i := range r.Runs {
+		r.Runs[i].Wall, r.Runs[i].RunDelay, r.Runs[i].HaveRunDelay = time.Second, 12*time.Millisecond, true
+	}
 	r.Runs = append(r.Runs, RunResult{Placement: "rr:10", Err: "not permitted"})
-	rep := Judge(r)
 	for _, width := range []int{80, 120, 200} {
-		var out strings.Builder
-		require.NoError(t, WriteTable(&out, rep, TableOptions{Width: width}))
-		lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+		lines := text(Judge(r).Lines(TableOptions{Width: width}))
 		for _, l := range lines {
 			assert.LessOrEqual(t, utf8.RuneCountInString(l), width)
 		}
-		assert.Regexp(t, `^placement +median +.*│2\d\d ms`, lines[0])
-		assert.Regexp(t, `^normal +2\d\d ms .*├.*●.*┤`, lines[1])
-		assert.Regexp(t, `^least-loaded +2\d\d ms .*├.*●.*┤`, lines[2])
-		assert.Regexp(t, `^rr:10 +– `, lines[4]+" ")
-		assert.Regexp(t, `(?m)^least-loaded.*\d[\d.]* % faster \(.*, p (<|=) 0\.0\d+\)$`, out.String())
-		assert.Regexp(t, `(?m)^fifo:10.* no difference ±\d[\d.]* %$`, out.String())
-		assert.Regexp(t, `(?m)^rr:10.* every run failed$`, out.String())
-		assert.Equal(t, "note: rr:10: 1 run failed and left out", lines[len(lines)-1])
+		all := strings.Join(lines, "\n")
+		assert.Regexp(t, `^least-loaded is \d+ % faster than normal \(`, lines[0])
+		assert.Regexp(t, `(?m)^PLACEMENT +TIME  AGAINST normal +slower .* 0 .*faster`, all)
+		assert.Regexp(t, `(?m)^normal +2\d\d ms  base +●`, all)
+		assert.Regexp(t, `(?m)^least-loaded +2\d\d ms  \d+ % faster +│ +├─*●─*┤`, all)
+		assert.Regexp(t, `(?m)^fifo:10 +2\d\d ms  no difference ±\d`, all)
+		assert.Regexp(t, `(?m)^rr:10 +–  every run failed`, all)
+		assert.Regexp(t, `(?m)^RUN BY RUN, 2\d\d to 2\d\d ms$`, all)
+		assert.Regexp(t, `(?m)^normal +[▁▂▃▄▅▆▇]{10}`, all)
+		assert.Equal(t, width > 80, strings.Contains(all, "MIG   WAIT"), "80 columns have no room beside the axis")
+		assert.Equal(t, width > 80, strings.Contains(all, "1.2 %"))
 	}
+	narrow := text(Judge(r).Lines(TableOptions{Width: 50}))
+	assert.Contains(t, narrow[0], "faster than normal", "the answer is never left out")
+	assert.NotContains(t, strings.Join(narrow, "\n"), "●")
+
+	var out strings.Builder
+	require.NoError(t, WriteText(&out, r, TableOptions{Width: 120}))
+	assert.Contains(t, out.String(), "note: rr:10: 1 run failed and left out: not permitted\n")
 }
 
 // TestARunningStudyHasNoWinner: while runs are coming there are runs to see and no
@@ -41,26 +63,39 @@ func TestARunningStudyHasNoWinner(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	rep := Judge(study(noisy(rng, 10, 1), noisy(rng, 10, 0.5)))
 	rep.Asked = 20
-	lines, below := rep.Table(TableOptions{Width: 120, Running: true})
-	assert.Empty(t, below)
-	all := fmt.Sprint(lines)
-	assert.NotContains(t, all, "faster")
-	assert.NotContains(t, all, "├")
-	assert.NotContains(t, all, "base")
+	all := strings.Join(text(rep.Lines(TableOptions{Width: 120, Running: true})), "\n")
+	for _, no := range []string{"faster", "├", "base", "●"} {
+		assert.NotContains(t, all, no)
+	}
 	assert.Equal(t, 2, strings.Count(all, "10 of 20"))
-	assert.Equal(t, 2, strings.Count(all, "●"))
+	assert.Contains(t, all, "RUN BY RUN")
 }
 
-func TestASCIITable(t *testing.T) {
+func TestASCIILines(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	lines, _ := Judge(study(noisy(rng, 10, 1), noisy(rng, 10, 1))).Table(TableOptions{Width: 120, ASCII: true})
-	for _, line := range lines {
+	for _, line := range Judge(study(noisy(rng, 10, 1), noisy(rng, 10, 1))).Lines(TableOptions{Width: 120, ASCII: true}) {
 		for _, s := range line {
-			if s.Part == StripPart {
-				assert.Regexp(t, `^[\[\]\-.:O ]+$`, s.Text)
+			if s.Part == EffectPart {
+				assert.Regexp(t, `^[\[\]\-|O ]+$`, s.Text)
 			}
 		}
 	}
+}
+
+// TestWaitIsAtMostAllOfTheTime, also of many threads.
+func TestWaitIsAtMostAllOfTheTime(t *testing.T) {
+	run := RunResult{Seconds: 1, Wall: time.Second, RunDelay: 90 * time.Second, User: 2 * time.Second, HaveRunDelay: true}
+	assert.InDelta(t, 90.0/92, newArm(Normal, []RunResult{run}).Wait, 1e-9)
+	run.RunDelay, run.User = 12*time.Millisecond, 900*time.Millisecond
+	assert.InDelta(t, 0.012, newArm(Normal, []RunResult{run}).Wait, 1e-9)
+}
+
+func TestNotesAreAtMostTwo(t *testing.T) {
+	shown, rest := Report{Warnings: []string{"a", "b", "c"}}.Notes()
+	assert.Equal(t, []string{"a", "b"}, shown)
+	assert.Equal(t, []string{"c"}, rest)
+	shown, rest = Report{}.Notes()
+	assert.Empty(t, append(shown, rest...))
 }
 
 func TestRowsShareAUnit(t *testing.T) {
@@ -72,7 +107,7 @@ func TestRowsShareAUnit(t *testing.T) {
 
 func TestRowsOfNothing(t *testing.T) {
 	assert.Empty(t, Rows(Report{}))
-	assert.NoError(t, WriteTable(nil, Report{}, TableOptions{}))
+	assert.NoError(t, WriteText(nil, Results{}, TableOptions{}))
 	rows := Rows(Judge(study(nil, nil)))
 	assert.Equal(t, None, rows[0].Median)
 	assert.Equal(t, None, rows[0].Verdict)

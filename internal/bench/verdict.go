@@ -32,11 +32,24 @@ func (c Comparison) verdict() string {
 	case c.Unjudged != "":
 		return c.Unjudged
 	case c.inconclusive():
-		return "not enough evidence (an effect under " + c.number(c.Visible) + " would not be seen)"
+		return c.against() + " (an effect under " + c.number(c.Visible) + " would not be seen)"
+	case !c.Different:
+		return c.against()
+	}
+	return c.against() + " " + c.evidence()
+}
+
+// against is the verdict without the evidence.
+func (c Comparison) against() string {
+	switch {
+	case !c.judged():
+		return c.verdict()
+	case c.inconclusive():
+		return "not enough evidence"
 	case !c.Different:
 		return "no difference ±" + c.number(c.Visible)
 	}
-	return c.change() + c.rating() + " " + c.evidence()
+	return c.change() + c.rating()
 }
 
 // judged reports whether there is a verdict; inconclusive that it is none.
@@ -115,20 +128,6 @@ func (c Comparison) number(v float64) string {
 
 func (c Comparison) scale() chart.Scale {
 	return chart.ScaleFor(max(math.Abs(c.Delta), c.Visible), c.Metric.BaseUnit())
-}
-
-// Brief is what was found, without the interval: "fifo:10 2.1 % faster", "rr:10 no difference
-// (±1.5 %)".
-func (c Comparison) Brief() string {
-	switch {
-	case c.Different:
-		return string(c.Other.Placement) + " " + c.change() + c.rating()
-	case c.inconclusive():
-		return "not enough evidence"
-	case c.judged():
-		return "no difference (±" + c.number(c.Visible) + ")"
-	}
-	return c.Verdict
 }
 
 func probability(p float64) string {

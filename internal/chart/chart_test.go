@@ -24,7 +24,6 @@ func figures() []Figure {
 		{"lines", "", Lines{X: markup, Y: markup, LogX: true, LogY: true, Marks: []Mark{{2048, markup}, {1 << 40, "outside"}}, Lines: []Line{
 			{Name: markup, Points: []Point{{1024, 1}, {4096, 80}}}, {Name: "dots", Dots: true, Points: []Point{{2048, 2}}}}}},
 		{"heat", "", Heat{Rows: []string{markup, "2"}, Columns: []string{markup}, Values: [][]float64{{5842}, {math.NaN()}}, Notes: [][]string{{markup}, {""}}}},
-		{"strips", "", Strips{Unit: markup, Strips: []Strip{{Label: markup, Points: []float64{2, 3, 99}, Median: 3, Low: 2, High: 4, HaveInterval: true, Verdict: markup}, {Label: "none"}}}},
 		{"effects", "", Effects{Worse: markup, Better: markup, Rows: []EffectRow{
 			{Label: markup, Value: 0.02, Low: 0.01, High: 0.03, HaveInterval: true, Published: new(float64)}, {Label: "x", Remark: markup}}}},
 		{"runs", "", RunStrips{Unit: markup, Strips: []RunStrip{{Label: markup, Runs: []float64{2, 3, 99}}, {Label: "none"}}}},
@@ -64,7 +63,7 @@ func TestSVGIsXMLWithNothingFromOutside(t *testing.T) {
 }
 
 func TestEmptyFiguresSaySo(t *testing.T) {
-	for _, p := range []Plot{Bars{}, Lines{}, Lines{Lines: []Line{{Name: "a"}}}, Heat{}, Spans{}, Spans{Rows: []SpanRow{{}}}, Strips{}, Strips{Strips: []Strip{{Label: "x"}}}, Effects{}, RunStrips{}, RunStrips{Strips: []RunStrip{{Label: "x"}}}} {
+	for _, p := range []Plot{Bars{}, Lines{}, Lines{Lines: []Line{{Name: "a"}}}, Heat{}, Spans{}, Spans{Rows: []SpanRow{{}}}, Effects{}, RunStrips{}, RunStrips{Strips: []RunStrip{{Label: "x"}}}} {
 		assert.True(t, p.Empty())
 		assert.Contains(t, Figure{Title: "x", Plot: p}.Inline(), "nothing was measured")
 	}
@@ -122,39 +121,12 @@ func TestQuantity(t *testing.T) {
 	}
 }
 
-func TestStripCells(t *testing.T) {
-	s := Strips{Unit: "s", Strips: []Strip{
-		{Label: "a", Points: []float64{0.006, 0.0061, 0.0061, 0.0062, 0.0064}, Median: 0.0061, Low: 0.006, High: 0.0064, HaveInterval: true},
-		{Label: "b", Points: []float64{0.0068, 0.007, 0.09}, Median: 0.007, Low: 0.0068, High: 0.007, HaveInterval: true},
-		{Label: "none"},
-	}}
-	head, cells := s.Cells(41, false)
-	assert.Equal(t, "│6 ms              │6.5               │7", strings.TrimRight(head, " ")+"")
-	assert.Equal(t, []string{"├───●───·──────┤                         ", "                              ├───────● ›", strings.Repeat(" ", 41)}, cells[:3])
-	_, ascii := s.Cells(41, true)
-	for _, line := range ascii {
-		assert.Regexp(t, `^[\[\]\-.:O<> ]{41}$`, line)
-	}
-	for _, odd := range []Strips{{}, {Strips: []Strip{{Points: []float64{0}}}}, {Strips: []Strip{{Points: []float64{5, 5}, Median: 5, Low: 5, High: 5, HaveInterval: true}}}} {
-		for width := range 30 {
-			head, cells := odd.Cells(width, false)
-			for _, line := range append(cells, head) {
-				assert.Equal(t, width, len([]rune(line)))
-			}
-		}
-	}
-}
-
 func TestText(t *testing.T) {
 	bars := Bars{Unit: "s", Bars: []Bar{{Label: "normal", Value: 2}, {Label: "spread", Value: 1, UpTo: 2}}}
 	assert.Equal(t, []string{"normal ██████████ 2 s", "spread █████░░░░░ 1 s"}, bars.Text(22))
-	lines := Lines{X: "threads", Y: "speed-up", Lines: []Line{{Name: "manual", Points: []Point{{1, 1}, {4, 2}}}, {Name: "kernel", Points: []Point{{4, 1.9}}}}}
-	drawn := lines.Text(40)
-	assert.Contains(t, strings.Join(drawn, "\n"), "a manual, b kernel")
-	for _, l := range append(drawn, Bars{Bars: []Bar{{Label: strings.Repeat("x", 90)}}}.Text(40)...) {
+	for _, l := range append(Effects{}.Text(40), Bars{Bars: []Bar{{Label: strings.Repeat("x", 90)}}}.Text(40)...) {
 		assert.LessOrEqual(t, len([]rune(l)), 40)
 	}
-	assert.Nil(t, Lines{}.Text(40))
 }
 
 func FuzzEscape(f *testing.F) {

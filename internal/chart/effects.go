@@ -67,6 +67,8 @@ func (e Effects) axis() axis {
 			reach(*r.Published)
 		}
 	}
+	// Each side has room for its word.
+	ax.low, ax.high = min(ax.low, -ax.high/3), max(ax.high, -ax.low/3)
 	return ax
 }
 

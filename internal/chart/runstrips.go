@@ -66,19 +66,12 @@ func (s RunStrips) Ends() string {
 	return strings.TrimSpace(Short(scale.Of(low)) + " to " + Short(scale.Of(high)) + " " + scale.Unit)
 }
 
-// Bars of a strip, lowest first. The last is of outliers too.
-var (
-	barsUnicode = []rune("▁▂▃▄▅▆▇")
-	barsASCII   = []rune("_.-=+*#")
-)
+// runBars are the bars of a strip, lowest first. The last is of outliers too.
+var runBars = []rune("▁▂▃▄▅▆▇")
 
 // Cells draws each strip in at most width cells; where there are more values, a cell is
 // the median of several.
-func (s RunStrips) Cells(width int, ascii bool) []string {
-	glyphs := barsUnicode
-	if ascii {
-		glyphs = barsASCII
-	}
+func (s RunStrips) Cells(width int) []string {
 	low, high := s.ends()
 	out := make([]string, len(s.Strips))
 	for i, one := range s.Strips {
@@ -87,7 +80,7 @@ func (s RunStrips) Cells(width int, ascii bool) []string {
 		for k := range min(n, max(width, 0)) {
 			v := Middle(one.Runs[k*n/min(n, width) : (k+1)*n/min(n, width)])
 			share := min(max((v-low)/(high-low), 0), 1)
-			cells = append(cells, glyphs[min(int(share*float64(len(glyphs))), len(glyphs)-1)])
+			cells = append(cells, runBars[min(int(share*float64(len(runBars))), len(runBars)-1)])
 		}
 		out[i] = string(cells)
 	}
@@ -102,7 +95,7 @@ const (
 
 // Text draws the strips with their labels, several beside each other where they fit in
 // width cells.
-func (s RunStrips) Text(width int, ascii bool) []string {
+func (s RunStrips) Text(width int) []string {
 	labels, longest := 0, 0
 	for _, one := range s.Strips {
 		labels, longest = max(labels, utf8.RuneCountInString(one.Label)), max(longest, len(one.Runs))
@@ -111,7 +104,7 @@ func (s RunStrips) Text(width int, ascii bool) []string {
 	room := min(max(longest, leastStrip), max(width-labels-stripGap, 0))
 	beside := max((width+stripGap)/(labels+room+2*stripGap), 1)
 	var out []string
-	for i, cells := range s.Cells(room, ascii) {
+	for i, cells := range s.Cells(room) {
 		label := Cut(s.Strips[i].Label, labels)
 		text := label + strings.Repeat(" ", labels-utf8.RuneCountInString(label)+stripGap) + cells
 		if i%beside == 0 {
@@ -146,7 +139,5 @@ func (s RunStrips) draw(c *canvas) {
 		}
 		c.height += runHeight
 	}
-	c.height += Size * 1.4
-	c.text(left, c.height, "pt m", "start", "scale "+s.Ends())
 	c.height += Size * 0.4
 }

@@ -131,10 +131,10 @@ func TestReportPrintsThePast(t *testing.T) {
 		}
 	}
 	for format, want := range map[string][]string{
-		"table":    {id, "nqueens -n 8", "95 % interval", "note: normal, compared with"},
+		"table":    {id, "nqueens -n 8", "AGAINST normal", "are too short to judge", "right"},
 		"csv":      {"study,workload", id + ",nqueens,normal,0"},
-		"markdown": {"## nqueens -n 8", "| placement | runs |", "- normal, compared with", "kernel command line"},
-		"svg":      {"<svg", "Runs in order", "batch"},
+		"markdown": {"## nqueens -n 8", "too short to judge", "| placement | runs |", "| remark | normal, compared with", "kernel command line"},
+		"svg":      {"<svg", "Run by run", "batch"},
 		"html":     {"<!DOCTYPE html>", "<figure><svg", "<td>normal</td>", "Conditions"},
 	} {
 		r := h.run("bench", "report", "-o", format)

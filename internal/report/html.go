@@ -24,8 +24,9 @@ h3{font-size:1rem;margin-bottom:.3rem}p,li{overflow-wrap:anywhere}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{padding:.2rem .7rem;text-align:left;border-bottom:1px solid var(--line);vertical-align:top}th{background:var(--head)}td.n,th.n{text-align:right}td.n{white-space:nowrap}
 figure{margin:1rem 0;break-inside:avoid}figure svg{width:100%;max-width:46rem;height:auto;display:block}
+p.answer{font-size:1.1rem;font-weight:600}
 ul.notes{color:var(--soft)}nav a{margin-right:1rem}summary{cursor:pointer;color:var(--soft)}
-@media print{body{max-width:none;padding:0}details{display:none}nav{display:none}h2{break-after:avoid}}
+@media print{body{max-width:none;padding:0}details::details-content{content-visibility:visible;display:block}nav{display:none}h2{break-after:avoid}}
 `
 
 // pageText asks the network for nothing, runs no script, and says so to the browser.
@@ -45,10 +46,11 @@ const pageText = `<!DOCTYPE html>
 {{end}}{{if gt (len .Sections) 1}}<nav>{{range $i, $s := .Sections}}<a href="#s{{$i}}">{{clean .Title}}</a>{{end}}</nav>
 {{end}}{{range $i, $s := .Sections}}<section id="s{{$i}}">
 <h2>{{clean .Title}}</h2>
-{{range .Lead}}<p>{{clean .}}</p>
+{{if .Answer}}<p class="answer">{{clean .Answer}}</p>
+{{end}}{{range .Lead}}<p>{{clean .}}</p>
+{{end}}{{range .Figures}}<figure>{{figure .}}</figure>
 {{end}}{{range .Tables}}{{if not .Below}}{{template "table" .}}{{end}}{{end -}}
-{{range .Figures}}<figure>{{figure .}}</figure>
-{{end}}{{if .Notes}}<ul class="notes">
+{{if .Notes}}<ul class="notes">
 {{range .Notes}}<li>{{clean .}}</li>
 {{end}}</ul>
 {{end}}{{range .Tables}}{{if .Below}}{{template "table" .}}{{end}}{{end}}</section>

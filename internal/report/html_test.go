@@ -75,10 +75,10 @@ func study(t *testing.T, workload string) bench.Results {
 
 func allStudies(t *testing.T) (sections []Section, figures int) {
 	for _, w := range workloads.All {
-		s := Study(study(t, w.Name))
+		s := Study(study(t, w.Name), nil)
 		sections, figures = append(sections, s), figures+len(s.Figures)
 	}
-	sections = append(sections, Study(bench.Results{}))
+	sections = append(sections, Study(bench.Results{}, nil))
 	return sections, figures + len(sections[len(sections)-1].Figures)
 }
 
@@ -102,7 +102,7 @@ func TestCountersHaveATable(t *testing.T) {
 	for i := range r.Runs {
 		r.Runs[i].Counts = []bench.Count{{Name: "cycles", Value: 2000, Share: 1}, {Name: "instructions", Value: 3000, Share: 0.5}}
 	}
-	counted := Study(r).Tables[1]
+	counted := Study(r, nil).Tables[1]
 	assert.Equal(t, []string{"counter", "normal", "least-loaded"}, counted.Head)
 	assert.Contains(t, counted.Rows, []string{"instructions", "~3,000", "~3,000"})
 	assert.Contains(t, counted.Rows, []string{"instructions per cycle", "~1.50", "~1.50"})

@@ -9,7 +9,10 @@ import (
 	"piton/internal/chart"
 )
 
-// Markdown writes sections as GitHub renders it: tables, no pictures.
+// figureWidth is that of the figures in markdown, in cells.
+const figureWidth = 90
+
+// Markdown writes sections as GitHub renders it, with the figures that are drawn in text.
 func Markdown(w io.Writer, sections []Section) error {
 	var out strings.Builder
 	for i, s := range sections {
@@ -17,11 +20,28 @@ func Markdown(w io.Writer, sections []Section) error {
 			out.WriteString("\n")
 		}
 		fmt.Fprintf(&out, "## %s\n", plain(s.Title))
+		if s.Answer != "" {
+			fmt.Fprintf(&out, "\n**%s**\n", plain(s.Answer))
+		}
 		for _, line := range s.Lead {
 			fmt.Fprintf(&out, "\n%s\n", plain(line))
 		}
+		for _, f := range s.Figures {
+			if text, ok := f.Plot.(interface{ Text(int) []string }); ok && !f.Plot.Empty() {
+				fmt.Fprintf(&out, "\n### %s\n\n", plain(f.Title))
+				for _, line := range text.Text(figureWidth) {
+					fmt.Fprintf(&out, "    %s\n", visible(strings.TrimRight(line, " ")))
+				}
+			}
+		}
 		for _, t := range s.Tables {
-			if !t.Folded && len(t.Rows) > 0 {
+			switch {
+			case len(t.Rows) == 0:
+			case t.Folded:
+				fmt.Fprintf(&out, "\n<details><summary>%s</summary>\n\n", plain(t.Title))
+				t.markdown(&out)
+				out.WriteString("\n</details>\n")
+			default:
 				fmt.Fprintf(&out, "\n### %s\n\n", plain(t.Title))
 				t.markdown(&out)
 			}
@@ -144,7 +164,10 @@ func Text(w io.Writer, s Section, width int) error {
 		}
 		return nil
 	}
-	for _, l := range append([]string{s.Title}, s.Lead...) {
+	for _, l := range append([]string{s.Title, s.Answer}, s.Lead...) {
+		if l == "" {
+			continue
+		}
 		if err := wrapped(l); err != nil {
 			return err
 		}

@@ -20,10 +20,11 @@ import (
 // Section is the report of one study or paper.
 type Section struct {
 	Title   string
-	Lead    []string // sentences below the title
-	Tables  []Table
+	Answer  string   // what was found, in one or two sentences; it comes first
+	Lead    []string // sentences below it
 	Figures []chart.Figure
-	Notes   []string // warnings and remarks
+	Tables  []Table
+	Notes   []string // what changes what to think; the other remarks are among the conditions
 }
 
 // Table is rows of cells under a heading; rows are as long as Head.
@@ -32,8 +33,8 @@ type Table struct {
 	Head   []string
 	Rows   [][]string
 	Keys   int  // leading columns that name a row; 0 = the first
-	Below  bool // in HTML it comes after the figures
-	Folded bool // in HTML it opens with a click; elsewhere it is left out
+	Below  bool // it comes last, and in text not at all
+	Folded bool // in HTML and markdown it opens with a click
 }
 
 // Numeric reports whether a column has figures only, which stand to the right.
@@ -52,15 +53,21 @@ func (t Table) Numeric(column int) bool {
 	return some
 }
 
-// Study is the section of one study.
-func Study(r bench.Results) Section {
+// Study is the section of one study; earlier is the one that it is compared with, if any.
+func Study(r bench.Results, earlier *bench.Earlier) Section {
 	rep := bench.Judge(r)
-	s := Section{Title: Command(r.Study), Lead: lead(r), Figures: Figures(r), Notes: rep.Warnings}
-	s.Tables = append(s.Tables, verdicts(rep), counters(rep), Conditions(r.Conditions), runs(r))
-	s.Notes = append(s.Notes, failures(r)...)
-	if r.StoreErr != nil {
-		s.Notes = append(s.Notes, "results not stored: "+r.StoreErr.Error())
+	s := Section{Title: Command(r.Study), Answer: rep.Answer(), Lead: lead(r), Figures: Figures(r)}
+	notes, rest := rep.Notes()
+	if earlier != nil && earlier.Comparison.Different {
+		notes = append([]string{earlier.Sentence()}, notes...)
+	} else if earlier != nil {
+		rest = append(rest, earlier.Sentence())
 	}
+	if r.StoreErr != nil {
+		notes = append(notes, "results not stored: "+r.StoreErr.Error())
+	}
+	s.Notes = notes
+	s.Tables = append(s.Tables, verdicts(rep), counters(rep), Conditions(r.Conditions, rest...), runs(r))
 	return s
 }
 
@@ -127,8 +134,8 @@ func lead(r bench.Results) []string {
 		what = strings.TrimSpace(m.Name + " " + m.Unit)
 	}
 	out := []string{text + ". Compared: " + what + "."}
-	if _, right, all := r.Answers(); right > 0 {
-		out = append(out, fmt.Sprintf("The answer was right in %d of %d runs.", right, all))
+	if quality := r.Quality(); quality != "" {
+		out = append(out, strings.ToUpper(quality[:1])+quality[1:]+".")
 	}
 	return out
 }
@@ -169,9 +176,9 @@ func counters(rep bench.Report) Table {
 	return t
 }
 
-// Conditions is the table of them.
-func Conditions(c bench.Conditions) Table {
-	t := Table{Title: "Conditions", Below: true, Head: []string{"condition", "value"}}
+// Conditions is the table of them, with further remarks.
+func Conditions(c bench.Conditions, remarks ...string) Table {
+	t := Table{Title: "Conditions", Below: true, Folded: true, Head: []string{"condition", "value"}}
 	for _, f := range c.List() {
 		value := f.Value
 		if value == "" {
@@ -179,13 +186,16 @@ func Conditions(c bench.Conditions) Table {
 		}
 		t.Rows = append(t.Rows, []string{f.Name, value})
 	}
+	for _, r := range remarks {
+		t.Rows = append(t.Rows, []string{"remark", r})
+	}
 	return t
 }
 
 func runs(r bench.Results) Table {
-	t := Table{Title: "Every run", Below: true, Folded: true, Head: []string{"placement", "run", "value", "wall", "CPUs", "migrations", "steal", "answer", "remark"}}
+	t := Table{Title: "Every run", Below: true, Folded: true, Head: []string{"placement", "run", "value", "wall", "CPUs", "migrations", "steal", "others", "answer", "remark"}}
 	for _, run := range r.Runs {
-		index, migrations, steal := "warm-up", bench.None, bench.None
+		index, migrations, steal, others := "warm-up", bench.None, bench.None, bench.None
 		if run.Index >= 0 {
 			index = fmt.Sprint(run.Index + 1)
 		}
@@ -195,23 +205,15 @@ func runs(r bench.Results) Table {
 		if run.HaveSteal {
 			steal = chart.Percent(run.StealShare)
 		}
+		if run.HaveOthers {
+			others = chart.Percent(max(run.Others, 0)) + " of a CPU"
+		}
 		remark := run.Err
 		if run.Touched {
 			remark = "changed by someone else: " + run.TouchedWhat
 		}
 		t.Rows = append(t.Rows, []string{string(run.Placement), index, r.Study.Metric().Format(run.Metric), chart.Quantity(run.Wall.Seconds(), "s"),
-			run.CPUs, migrations, steal, run.Answer, remark})
+			run.CPUs, migrations, steal, others, run.Answer, remark})
 	}
 	return t
-}
-
-// failures are the errors of runs that failed.
-func failures(r bench.Results) []string {
-	var out []string
-	for _, run := range r.Runs {
-		if run.Err != "" {
-			out = append(out, fmt.Sprintf("%s: a run failed: %s", run.Placement, run.Err))
-		}
-	}
-	return slices.Compact(out)
 }

@@ -99,9 +99,9 @@ func (o *benchOutput) end(r bench.Results) error {
 	if r.StoreErr != nil {
 		o.a.Warn("results not stored: %v", r.StoreErr)
 	}
-	note := ""
+	var before *bench.Earlier
 	if h, err := o.store.Read(); err == nil { // else runBench has warned
-		note = earlier(h, r)
+		before = earlier(h, r)
 	}
 	switch o.format {
 	case output.AsJSON:
@@ -109,39 +109,31 @@ func (o *benchOutput) end(r bench.Results) error {
 	case output.AsCSV:
 		return nil
 	case asMarkdown, asSVG, asHTML:
-		s := section(r, note)
+		s := report.Study(r, before)
 		return writeSections(o.a, o.format, "piton bench "+s.Title, []report.Section{s})
 	}
-	return o.table(r, note)
+	return o.table(r, before)
 }
 
-// earlier compares a study with the last one of the same work before it, "" without one.
-func earlier(h store.History, r bench.Results) string {
+// earlier is a study compared with the last one of the same work before it, nil without one.
+func earlier(h store.History, r bench.Results) *bench.Earlier {
 	if e, ok := h.Before(r); ok {
-		return e.Sentence()
+		return &e
 	}
-	return ""
+	return nil
 }
 
-func section(r bench.Results, note string) report.Section {
-	s := report.Study(r)
-	if note != "" {
-		s.Notes = append(s.Notes, note)
-	}
-	return s
-}
-
-// table prints a study as text: its table, the note if there is one, and the workload's own
-// picture.
-func (o *benchOutput) table(r bench.Results, note string) error {
+// table prints a study as text: what it found, what has changed since the one before it, and
+// the workload's own picture.
+func (o *benchOutput) table(r bench.Results, before *bench.Earlier) error {
 	var out strings.Builder
-	if err := bench.WriteTable(&out, bench.Judge(r), bench.TableOptions{Width: o.width(), ASCII: o.a.ASCII}); err != nil {
+	if err := bench.WriteText(&out, r, bench.TableOptions{Width: o.width(), ASCII: o.a.ASCII}); err != nil {
 		return err
 	}
-	if note != "" {
-		fmt.Fprintln(&out, "note: "+note)
+	if before != nil && before.Comparison.Different {
+		fmt.Fprintln(&out, "note: "+before.Sentence())
 	}
-	lines, err := report.Terminal(r, o.width(), pictureHeight)
+	lines, err := r.Picture(o.width())
 	if err == nil && len(lines) > 0 {
 		fmt.Fprintf(&out, "\n%s\n", strings.Join(lines, "\n"))
 	}
@@ -182,11 +174,8 @@ func writeSections(w io.Writer, format, title string, sections []report.Section)
 	return err
 }
 
-// The size of pictures in cells; the width is for output that goes to no terminal.
-const (
-	pictureWidth  = 100
-	pictureHeight = 12
-)
+// pictureWidth is that of output that goes to no terminal, in cells.
+const pictureWidth = 100
 
 // width is that of the terminal, or pictureWidth.
 func (o *benchOutput) width() int {

@@ -152,7 +152,7 @@ func printStudies(a *app.App, h store.History, studies []bench.Results, format s
 	}
 	var sections []report.Section
 	for _, r := range studies {
-		sections = append(sections, section(r, earlier(h, r)))
+		sections = append(sections, report.Study(r, earlier(h, r)))
 	}
 	return writeSections(a, format, "piton bench", sections)
 }

@@ -169,7 +169,7 @@ func TestPicturesOfStudies(t *testing.T) {
 	p.press("enter enter w")
 	assert.Contains(t, ansi.Strip(p.open.Top().Render(80, 9, plain)), "No report written: neither")
 	p.press("enter v")
-	assert.Contains(t, ansi.Strip(p.open.Top().Render(80, 30, plain)), "time per run, ms: a normal, b")
+	assert.Contains(t, ansi.Strip(p.open.Top().Render(80, 30, plain)), "RUN BY RUN, 2")
 	p.press("space down x")
 	assert.True(t, p.open.Empty())
 }

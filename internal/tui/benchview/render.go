@@ -19,11 +19,8 @@ const leastHistory = 3
 // roomyHeight is the height from which blank lines separate the parts of a study.
 const roomyHeight = 28
 
-// Free lines from which a picture is drawn, and the most rows of a chart of runs.
-const (
-	leastPicture = 10
-	mostRows     = 20
-)
+// leastPicture is how many free lines there are from which on a picture is drawn.
+const leastPicture = 10
 
 // gap is a blank line where there is room for one.
 func (v *View) gap(lines []string) []string {
@@ -81,7 +78,7 @@ func (v *View) inlinePicture(width, height int, th *theme.Theme) []string {
 	}
 	if k := (pictureKey{s.id(), len(s.results.Runs), width, height}); k != v.drawnKey {
 		v.drawnKey, v.drawn = k, nil
-		if lines, err := report.Terminal(s.results, width-2, min(height-4, mostRows)); err == nil {
+		if lines, err := s.results.Picture(width - 2); err == nil {
 			v.drawn = lines
 		}
 	}
@@ -105,10 +102,8 @@ type pictureKey struct {
 func (v *View) body(s study, unfinished bool, width int, th *theme.Theme) []string {
 	r, lines := s.results, v.gap(nil)
 	say := func(style theme.Style, text string) { lines = append(lines, rows.Indented(th, style, text, width)...) }
-	lines = append(lines, table(s.report, unfinished, width, th)...)
-	if v.roomy {
-		lines = append(lines, th.Dim.Render(" "+rows.Text(th, bench.Legend(th.ASCII))), "")
-	}
+	lines = append(lines, table(s.report, bench.TableOptions{Width: width, Running: unfinished, Tight: !v.roomy}, th)...)
+	lines = v.gap(lines)
 	if text, ok := answer(r); ok {
 		say(th.Dim, text)
 	}

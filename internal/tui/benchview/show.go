@@ -16,9 +16,6 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// pagerRows is the height of the chart of runs in a pager.
-const pagerRows = 12
-
 // ShowPicture opens the pictures and all tables of the study that is shown.
 func (v *View) ShowPicture() tea.Cmd {
 	s, _, _ := v.subject()
@@ -45,14 +42,13 @@ func (v *View) picture(s study, width int) []string {
 	if s.published() {
 		return wholePaper(s.chosen, v.o.Machine, s.cells, width)
 	}
-	lines, err := report.Terminal(s.results, width, pagerRows)
-	switch {
-	case err != nil:
-		return []string{"picture not drawn: " + err.Error()}
-	case len(lines) == 0:
-		return []string{"Nothing to draw yet."}
+	var out bytes.Buffer
+	_ = bench.WriteText(&out, s.results, bench.TableOptions{Width: width, Running: s.id() == v.running()}) // a buffer takes everything
+	lines, err := s.results.Picture(width)
+	if err != nil {
+		lines = []string{"picture not drawn: " + err.Error()}
 	}
-	return lines
+	return append(strings.Split(out.String(), "\n"), lines...)
 }
 
 // WriteReport writes the study that is shown as HTML and SVG.
@@ -68,7 +64,7 @@ func (v *View) WriteReport() tea.Cmd {
 	return func() tea.Msg {
 		page := report.Page{Title: s.title(), Sections: paper.Sections(s.chosen, machine, s.cells)}
 		if !s.published() {
-			page.Sections = []report.Section{report.Study(s.results)}
+			page.Sections = []report.Section{report.Study(s.results, s.earlier)}
 		}
 		html, svg, err := report.WriteFiles(dir, "report-"+s.id(), page)
 		return func() tea.Cmd {

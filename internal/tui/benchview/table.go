@@ -6,32 +6,27 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// table draws the placements of a study (bench.Report.Table), in colours that the
-// words and glyphs say too. While it runs there are no verdicts.
-func table(rep bench.Report, running bool, width int, th *theme.Theme) []string {
-	lines, below := rep.Table(bench.TableOptions{Width: width - 1, ASCII: th.ASCII, Running: running})
+// table draws a study (bench.Report.Lines), in colours that the words and glyphs say too.
+func table(rep bench.Report, o bench.TableOptions, th *theme.Theme) []string {
+	width := o.Width
+	o.Width, o.ASCII = width-1, th.ASCII
 	var out []string
-	for _, line := range lines {
+	for _, line := range rep.Lines(o) {
 		var r rows.Row
 		r.Add(th.Text, " ")
 		for _, s := range line {
-			if s.Part == bench.StripPart {
-				r.Strip(th, s.Text)
+			if s.Part == bench.EffectPart {
+				r.Effect(th, s.Text)
 			} else {
 				r.Add(partStyle(s.Part, th), s.Text)
 			}
 		}
 		out = append(out, r.Render(th, width))
 	}
-	for _, line := range below {
-		for _, s := range line {
-			out = append(out, rows.Indented(th, partStyle(s.Part, th), s.Text, width)...)
-		}
-	}
 	return out
 }
 
 func partStyle(p bench.Part, th *theme.Theme) theme.Style {
-	return [...]theme.Style{bench.PlainPart: th.Text, bench.HeadPart: th.Header, bench.NamePart: th.Strong, bench.StripPart: th.Text,
+	return [...]theme.Style{bench.PlainPart: th.Text, bench.AnswerPart: th.Strong, bench.HeadPart: th.Header, bench.NamePart: th.Strong, bench.EffectPart: th.Text,
 		bench.GoodPart: th.Good, bench.BadPart: th.Warn}[p]
 }

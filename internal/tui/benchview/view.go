@@ -72,6 +72,14 @@ func (v *View) Running() bool {
 	return v.run != nil && !v.run.ended
 }
 
+// running is the ID of the study that is running, "" for none.
+func (v *View) running() string {
+	if !v.Running() {
+		return ""
+	}
+	return v.run.id()
+}
+
 // PID is the process that runs now, 0 when none does.
 func (v *View) PID() kernel.TID {
 	if !v.Running() {

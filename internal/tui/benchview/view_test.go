@@ -44,7 +44,7 @@ func TestAStudyFromFormToVerdict(t *testing.T) {
 	out := text(p.view, 150, 30)
 	assert.Contains(t, out, "done")
 	assert.Contains(t, out, "242 ms")
-	assert.Contains(t, out, "% faster (")
+	assert.Contains(t, out, "% faster than normal (")
 	assert.Contains(t, out, "no difference ±")
 	assert.Contains(t, out, "answer   365,596, right in 44 of 44 runs")
 	assert.Len(t, p.view.Rows(), 1, "the history was read anew")

@@ -21,7 +21,7 @@ type row struct {
 	n int
 }
 
-// leastStrip is the room that periods keep, in cells; leastReason that of a state with its
+// leastStrip is the room that effects keep, in cells; leastReason that of a state with its
 // reason, which the lines below have for the candidate under the cursor.
 const leastStrip, leastReason = 56, 24
 
@@ -35,7 +35,7 @@ func newList() *list.List[int, row] {
 		}},
 		list.Column[row]{ID: "against", Title: "AGAINST KERNEL", Short: "AGAINST", Width: 14, Tight: 9, Right: true, Rank: 1, Cell: against},
 		list.Column[row]{ID: "state", Title: "STATE", Width: 46, Tight: 8, Cell: state},
-		list.Column[row]{ID: "periods", Title: "PERIODS, AGAINST THE KERNEL'S CHOICE", Tight: leastStrip, Append: periods})
+		list.Column[row]{ID: "periods", Title: "AGAINST THE KERNEL'S CHOICE", Tight: leastStrip, Append: effect})
 	l.Whole = func(r row, th *theme.Theme) (theme.Style, bool) {
 		is := r.Standing(r.n)
 		return th.Dim, is != nil && (is.State == search.Out || is.State == search.Violated)
@@ -76,21 +76,24 @@ func state(r row, th *theme.Theme, width int) (string, theme.Style) {
 	return is.State.String(), th.Text
 }
 
-// axis is the strips of all candidates as drawn for a width.
+// axis is the effects of all candidates as drawn for a width.
 type axis struct {
-	width  int
-	head   string
-	strips []string
+	width   int
+	head    string
+	effects []string
 }
 
-// periods draws those of a candidate on the axis that all share.
-func periods(dst []byte, r row, th *theme.Theme, width int) []byte {
-	if a := &r.View.axis; a.strips == nil || a.width != width {
+// effect draws that of a candidate on the axis that all share.
+func effect(dst []byte, r row, th *theme.Theme, width int) []byte {
+	if r.Now.Periods == 0 {
+		return dst
+	}
+	if a := &r.View.axis; a.effects == nil || a.width != width {
 		a.width = width
-		a.head, a.strips = r.Strips().Cells(width, th.ASCII)
+		a.head, a.effects = r.Effects().Cells(width, th.ASCII)
 	}
 	var cells rows.Row
-	cells.Strip(th, r.View.axis.strips[r.n])
+	cells.Effect(th, r.View.axis.effects[r.n])
 	return append(dst, cells.Render(th, width)...)
 }
 
@@ -180,7 +183,7 @@ func (v *View) below(width, height int, th *theme.Theme) (lines []string) {
 		say(th.Dim, "Not tried: "+strings.Join(left, ", "))
 	}
 	if v.Now.Periods > 0 {
-		lines = append(lines, "", th.Dim.Render(" "+strings.NewReplacer("median", "estimate", "run", "period").Replace(chart.Strips{}.Legend(th.ASCII))))
+		lines = append(lines, "", th.Dim.Render(" "+chart.Effects{}.Legend(th.ASCII)))
 	}
 	return lines
 }

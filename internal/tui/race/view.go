@@ -1,5 +1,5 @@
 // Package race is the screen of a search for the placement of processes: the candidates
-// as a race, each with its periods on one axis, who is out and why, and the time left.
+// as a race, each with its effect on one axis, who is out and why, and the time left.
 //
 // It changes nothing itself: a Search does, in a command. Start at View.
 package race

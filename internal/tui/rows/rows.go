@@ -93,16 +93,16 @@ func Ends(left, right Row, width int, th *theme.Theme) string {
 	return widget.Fit(left.Render(th, room), room+1, th.Ellipsis) + right.Render(th, width)
 }
 
-// Strip adds a strip of chart.Strips with its interval, runs and median in styles of their own.
-func (r *Row) Strip(th *theme.Theme, text string) {
+// Effect adds a row of chart.Effects with its interval, estimate and zero in styles of their own.
+func (r *Row) Effect(th *theme.Theme, text string) {
 	style := func(c rune) theme.Style {
 		switch {
 		case strings.ContainsRune("●O", c):
 			return th.Strong
-		case strings.ContainsRune("├─┤[-]", c):
+		case strings.ContainsRune("├─┤[-]‹›<>", c):
 			return th.Accent
 		}
-		return th.Text
+		return th.Dim
 	}
 	cells := []rune(text)
 	for from, to := 0, 0; from < len(cells); from = to {
