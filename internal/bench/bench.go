@@ -218,6 +218,15 @@ func (r Results) Answers() (text string, right, all int) {
 	return text, right, all
 }
 
+// Took is the time from the first run to the end of the last one, 0 when the clock was set back.
+func (r Results) Took() time.Duration {
+	if len(r.Runs) == 0 {
+		return 0
+	}
+	last := r.Runs[len(r.Runs)-1]
+	return max(last.Started.Add(last.Wall).Sub(r.Runs[0].Started), 0)
+}
+
 // HaveMigrations reports whether the migrations could be counted.
 func (r RunResult) HaveMigrations() bool {
 	return r.MigrationSource != "" && r.MigrationSource != sample.SourceNone.String()

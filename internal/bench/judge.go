@@ -37,6 +37,7 @@ type Arm struct {
 	Counts   []Count // medians of the counters and of what they give together; Share is the least
 	values   []float64
 	err      string // of the first run that failed
+	touched  string // what was changed of the first run that was
 	short    bool   // Work is under tooShort
 }
 
@@ -170,6 +171,7 @@ func newArm(p Placement, runs []RunResult) Arm {
 			a.err = cmp.Or(a.err, run.Err)
 		case run.Touched:
 			a.Touched++
+			a.touched = cmp.Or(a.touched, run.TouchedWhat)
 		}
 		if !run.Valid() {
 			continue
@@ -209,7 +211,7 @@ func (a Arm) warnings() []string {
 		out = append(out, fmt.Sprintf("%s: %s failed and left out: %s", a.Placement, runs(a.Failed), a.err))
 	}
 	if a.Touched > 0 {
-		out = append(out, fmt.Sprintf("%s: %s changed by someone else while running and left out", a.Placement, runs(a.Touched)))
+		out = append(out, fmt.Sprintf("%s: %s changed by someone else while running and left out: %s", a.Placement, runs(a.Touched), a.touched))
 	}
 	return out
 }

@@ -103,6 +103,8 @@ func (s RunStrips) Text(width int) []string {
 	labels = min(labels, max(width/3, 0))
 	room := min(max(longest, leastStrip), max(width-labels-stripGap, 0))
 	beside := max((width+stripGap)/(labels+room+2*stripGap), 1)
+	lines := max((len(s.Strips)+beside-1)/beside, 1)
+	beside = max((len(s.Strips)+lines-1)/lines, 1) // as many in each line
 	var out []string
 	for i, cells := range s.Cells(room) {
 		label := Cut(s.Strips[i].Label, labels)

@@ -150,7 +150,7 @@ func sampleResults(id string, s bench.Study) bench.Results {
 			seconds += 0.004 * math.Sin(float64(7*round+3*i))
 			run := bench.RunResult{Workload: s.Workload, Placement: p, Index: max(round-s.Warmup, bench.WarmupIndex), PID: pid, Started: out.Started,
 				Metric: seconds, Wall: time.Duration(seconds * 1e9), Migrations: uint64(12 + 40*(i%2)), MigrationSource: "sched",
-				RunDelay: time.Duration(4+3*i) * time.Millisecond, HaveRunDelay: true, Answer: "365596"}
+				RunDelay: time.Duration(4+3*i) * time.Millisecond, HaveRunDelay: true, Answer: "365596", Others: 0.012, HaveOthers: true}
 			if p == "least-loaded" {
 				run.CPUs = "5"
 			}

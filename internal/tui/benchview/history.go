@@ -75,9 +75,8 @@ func (v *View) read() tea.Msg {
 			}
 		}
 	}
-	trend := trend(h, v.o.Host)
 	return func() tea.Cmd {
-		v.stored, v.trend, v.notes = h, trend, h.Notes
+		v.stored, v.notes = h, h.Notes
 		v.Load(all, true)
 		return nil
 	}
@@ -93,26 +92,6 @@ func ofGrid(h store.History, cell bench.Results) (study, bool) {
 	chosen, _ := paper.Lookup(g.Papers)
 	return study{grid: g, cells: h.Cells(g.ID), chosen: chosen, results: bench.Results{Started: g.Started, Conditions: cell.Conditions}}, true
 }
-
-// trend collects the medians of the base placement by work, oldest first, of the
-// studies made on the host.
-func trend(h store.History, host string) map[string][]float64 {
-	out := map[string][]float64{}
-	for _, r := range h.Studies {
-		if len(r.Study.Placements) == 0 || r.Conditions.Host != host || r.Study.Grid != "" {
-			continue
-		}
-		base := bench.Results{Study: bench.Study{Placements: r.Study.Placements[:1]}, Runs: r.Runs}
-		if arm := bench.Judge(base).Arms[0]; arm.Runs > 0 {
-			key := trendKey(r.Study)
-			out[key] = append(out[key], arm.Median)
-		}
-	}
-	return out
-}
-
-// trendKey is the same for studies whose medians can be compared.
-func trendKey(s bench.Study) string { return report.Command(s) + " " + string(s.Placements[0]) }
 
 // past is a study of the history; false when it has none of that ID.
 func (v *View) past(id string) (s study, ok bool) {
@@ -131,7 +110,11 @@ func (v *View) subject() (s study, past, ok bool) {
 	if v.run == nil {
 		return study{}, false, false
 	}
-	return v.run.study, false, true
+	s = v.run.study
+	if stored, ok := v.past(s.id()); ok {
+		s.earlier = stored.earlier
+	}
+	return s, false, true
 }
 
 // found is the largest difference of a study, or that there is none.
@@ -163,7 +146,7 @@ func (p study) foundInCells() string {
 }
 
 // title is the work of a study in short: its size, and options that are not the
-// default.
+// default: "matrix 1000, threads 250".
 func title(s bench.Study) string {
 	w, err := workloads.Find(s.Workload)
 	if err != nil {
@@ -175,12 +158,15 @@ func title(s bench.Study) string {
 	}
 	name := w.Name
 	for i, p := range w.Params {
-		if i == 0 || values[p.Name] != p.Default {
-			name += " " + p.Flag() + " " + values[p.Name]
+		switch {
+		case i == 0 && p.Choices == nil:
+			name += " " + values[p.Name]
+		case values[p.Name] != p.Default:
+			name += ", " + p.Name + " " + values[p.Name]
 		}
 	}
 	if s.Noise > 0 {
-		name += fmt.Sprintf(" --noise %d", s.Noise)
+		name += fmt.Sprintf(", noise %d", s.Noise)
 	}
 	return name
 }

@@ -9,30 +9,13 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// progress is the title line of this session's run, with the bar and what runs now, or
-// with how it ended and why.
+// progress is the title line of what runs, with the bar and what runs now.
 func (v *View) progress(width int, th *theme.Theme) []string {
 	r := v.run
 	var at, bar rows.Row
-	switch {
-	case !r.ended:
-		at.Add(th.Strong, r.at)
-		at.Add(th.Text, " "+th.Dot+" "+r.left+" ")
-	case r.failure != "":
-		at.Add(th.Bad, "ended ")
-	default:
-		at.Add(th.Good, "done ")
-	}
+	at.Add(th.Strong, r.at)
+	at.Add(th.Text, " "+th.Dot+" "+r.left+" ")
 	lines := []string{rows.Ends(r.heading(th), at, width, th)}
-	if r.failure != "" {
-		lines = append(lines, rows.Indented(th, th.Bad, r.failure, width)...)
-	}
-	if r.remark != "" {
-		lines = append(lines, rows.Indented(th, th.Dim, r.remark, width)...)
-	}
-	if r.ended {
-		return lines
-	}
 	bar.Add(th.Text, " ")
 	bar.Drawn(widget.Progress(r.share, max(width-8, 1), th))
 	bar.Right(th, th.Text, fmt.Sprintf("%d%%", int(r.share*100)), 5)

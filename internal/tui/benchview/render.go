@@ -2,13 +2,10 @@ package benchview
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
-	"piton/internal/report"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 )
@@ -58,8 +55,8 @@ func (v *View) upper(width int, th *theme.Theme) []string {
 	switch {
 	case !ok:
 		return append(lines, v.welcome(width, th)...)
-	case past:
-		lines = append(lines, s.pastTitle(width, th))
+	case past || v.run.ended:
+		lines = append(lines, v.ended(s, past, width, th)...)
 	default:
 		lines = append(lines, v.progress(width, th)...)
 	}
@@ -98,108 +95,81 @@ type pictureKey struct {
 	runs, width, height int
 }
 
-// body is the table of a study with its warnings, which wait until it has ended.
+// body is a study with its notes, which wait until it has ended.
 func (v *View) body(s study, unfinished bool, width int, th *theme.Theme) []string {
-	r, lines := s.results, v.gap(nil)
-	say := func(style theme.Style, text string) { lines = append(lines, rows.Indented(th, style, text, width)...) }
-	lines = append(lines, table(s.report, bench.TableOptions{Width: width, Running: unfinished, Tight: !v.roomy}, th)...)
-	lines = v.gap(lines)
-	if text, ok := answer(r); ok {
-		say(th.Dim, text)
+	lines := append(v.gap(nil), table(s.report, bench.TableOptions{Width: width, Running: unfinished, Tight: !v.roomy}, th)...)
+	if unfinished {
+		return lines
 	}
-	lines = append(lines, troubles(r, width, th)...)
-	if !unfinished {
-		notes, _ := s.report.Notes()
-		for _, w := range notes {
-			say(th.Warn, w)
-		}
+	var notes []string
+	if s.earlier != nil && s.earlier.Comparison.Different {
+		notes = append(notes, s.earlier.Sentence())
 	}
-	if r.StoreErr != nil {
-		say(th.Bad, "results not stored: "+r.StoreErr.Error())
+	own, _ := s.report.Notes()
+	notes = append(notes, own...)
+	if len(notes) > 0 {
+		lines = v.gap(lines)
 	}
-	if p, _ := v.past(r.ID); p.earlier != nil {
-		style := th.Dim
-		if len(p.earlier.Differences) > 0 { // of the conditions
-			style = th.Warn
-		}
-		say(style, p.earlier.Sentence())
+	for _, n := range notes[:min(len(notes), mostNotes)] {
+		lines = append(lines, rows.Indented(th, th.Warn, n, width)...)
 	}
-	if line, ok := v.sparkline(r.Study, th); ok {
-		lines = append(lines, line.Render(th, width))
-	}
-	if v.roomy && r.Study.Grid == "" {
-		say(th.Dim, "command  "+report.CommandLine(r.Study))
+	if err := s.results.StoreErr; err != nil {
+		lines = append(lines, rows.Indented(th, th.Bad, "results not stored: "+err.Error(), width)...)
 	}
 	return lines
 }
 
-// answer is the result of the work, which every run that counts is checked against.
-func answer(r bench.Results) (string, bool) {
-	text, n, all := r.Answers()
-	if n == 0 {
-		return "", false
-	}
-	if _, err := strconv.ParseInt(text, 10, 64); err == nil {
-		text = chart.Group(text)
-	}
-	return fmt.Sprintf("answer   %s, right in %d of %d runs", text, n, all), true
-}
+// mostNotes is how many notes are under a study; v shows all.
+const mostNotes = 2
 
-// heading is what was run.
+// heading is what was run, and how quiet it was.
 func (s study) heading(th *theme.Theme) (r rows.Row) {
 	r.Add(th.Title, " "+s.title())
 	if s.published() {
 		r.Add(th.Title, ": "+s.names())
 		return r
 	}
-	r.Add(th.Dim, fmt.Sprintf(" %s %d runs each", th.Dot, s.results.Study.Runs))
-	if n := s.results.Study.Warmup; n > 0 {
-		r.Add(th.Dim, fmt.Sprintf(", %d warm-up", n))
+	style := th.Warn
+	if s.report.IsQuiet() {
+		style = th.Dim
 	}
+	r.Add(style, "   "+s.report.Quiet())
 	return r
 }
 
-// pastTitle is the title line of a past study, with its conditions.
-func (s study) pastTitle(width int, th *theme.Theme) string {
+// wideTitle is from which width on the title line says that all answers were right.
+const wideTitle = 100
+
+// ended is the title line of a study that has ended: one of the past with its time, this
+// session's with how it ended and why.
+func (v *View) ended(s study, past bool, width int, th *theme.Theme) []string {
 	var right rows.Row
-	c := s.results.Conditions
-	parts := []string{s.results.Started.Local().Format(dateTime)}
-	for _, part := range []string{c.Host, c.Kernel, c.Governor} {
-		if part != "" {
-			parts = append(parts, part)
-		}
+	switch {
+	case past:
+		right.Add(th.Dim, s.results.Started.Local().Format(dateTime))
+	case v.run.failure != "":
+		right.Add(th.Bad, "ended")
+	default:
+		right.Add(th.Good, "done")
 	}
-	if width < 100 {
-		parts = parts[:1]
+	if took := s.results.Took(); took > 0 {
+		right.Add(th.Dim, " in "+chart.Clock(took))
 	}
-	right.Add(th.Dim, strings.Join(parts, " "+th.Dot+" ")+" ")
-	return rows.Ends(s.heading(th), right, width, th)
-}
-
-// maxTroubles bounds the list of runs that failed.
-const maxTroubles = 4
-
-// troubles lists the runs that do not count, newest first.
-func troubles(r bench.Results, width int, th *theme.Theme) []string {
-	var lines []string
-	more := 0
-	for _, run := range slices.Backward(r.Runs) {
-		what, style := "failed: "+run.Err, th.Bad
-		switch {
-		case run.Err != "":
-		case run.Touched:
-			what, style = "changed by someone else: "+run.TouchedWhat, th.Warn
-		default:
-			continue
-		}
-		if len(lines) == maxTroubles {
-			more++
-			continue
-		}
-		lines = append(lines, rows.Line(th, style, fmt.Sprintf(" %s %s %s", run.Placement, runName(run, r.Study), what), width))
+	if _, n, all := s.results.Answers(); n < all {
+		right.Add(th.Bad, fmt.Sprintf("   %d of %d right", n, all))
+	} else if all > 0 && width >= wideTitle {
+		right.Add(th.Dim, fmt.Sprintf("   %d of %d right", n, all))
 	}
-	if more > 0 {
-		lines = append(lines, th.Dim.Render(fmt.Sprintf(" and %d more", more)))
+	right.Add(th.Text, " ")
+	lines := []string{rows.Ends(s.heading(th), right, width, th)}
+	if past {
+		return lines
+	}
+	if v.run.failure != "" {
+		lines = append(lines, rows.Indented(th, th.Bad, v.run.failure, width)...)
+	}
+	if v.run.remark != "" {
+		lines = append(lines, rows.Indented(th, th.Dim, v.run.remark, width)...)
 	}
 	return lines
 }

@@ -42,13 +42,17 @@ func (v *View) picture(s study, width int) []string {
 	if s.published() {
 		return wholePaper(s.chosen, v.o.Machine, s.cells, width)
 	}
+	// A buffer takes everything.
 	var out bytes.Buffer
-	_ = bench.WriteText(&out, s.results, bench.TableOptions{Width: width, Running: s.id() == v.running()}) // a buffer takes everything
+	_ = bench.WriteText(&out, s.results, bench.TableOptions{Width: width, Running: s.id() == v.running()})
 	lines, err := s.results.Picture(width)
 	if err != nil {
 		lines = []string{"picture not drawn: " + err.Error()}
 	}
-	return append(strings.Split(out.String(), "\n"), lines...)
+	fmt.Fprintf(&out, "\n%s\n\n%s\n\n", strings.Join(lines, "\n"), report.CommandLine(s.results.Study))
+	_, rest := s.report.Notes()
+	_ = report.Conditions(s.results.Conditions, rest...).Text(&out, width)
+	return strings.Split(out.String(), "\n")
 }
 
 // WriteReport writes the study that is shown as HTML and SVG.

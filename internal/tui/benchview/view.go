@@ -46,14 +46,13 @@ type Options struct {
 type View struct {
 	*list.List[string, study]
 	o        Options
-	run      *run                 // what runs, or ran last in this session; nil before
-	sections []report.Section     // of the published studies of the past that are shown
-	stored   store.History        // what the list was made from
-	trend    map[string][]float64 // see trend
-	notes    []string             // what was wrong with the file of results
-	shown    string               // id of the study of the past that is shown, "" for run
-	last     bench.Study          // what the form starts from
-	roomy    bool                 // the window is high enough for blank lines
+	run      *run             // what runs, or ran last in this session; nil before
+	sections []report.Section // of the published studies of the past that are shown
+	stored   store.History    // what the list was made from
+	notes    []string         // what was wrong with the file of results
+	shown    string           // id of the study of the past that is shown, "" for run
+	last     bench.Study      // what the form starts from
+	roomy    bool             // the window is high enough for blank lines
 
 	drawnKey pictureKey // what drawn is of
 	drawn    []string   // the picture in the pane
