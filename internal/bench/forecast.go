@@ -2,10 +2,16 @@ package bench
 
 import (
 	"fmt"
+	"maps"
+	"math"
 	"slices"
+	"sort"
+	"strconv"
 	"time"
 
 	"piton/internal/chart"
+	"piton/workloads"
+	"piton/workloads/workload"
 )
 
 // Forecast estimates how long a study will take.
@@ -15,7 +21,6 @@ type Forecast struct {
 	Work   float64       // seconds of the work in a run, 0 = not known
 	Budget time.Duration // no longer than so; 0 = no limit
 	Until  bool          // at least so long: until the intervals are narrow
-	From   string        // what it was estimated from
 }
 
 // Total is the time of the whole study.
@@ -27,40 +32,136 @@ func (f Forecast) Total() time.Duration {
 	return total
 }
 
-// Sentence says so in words: "about 1:38 min for 44 runs (estimate from stored results)".
+// Sentence says so in words: "about 0.9 s a run, 44 runs, 42 s".
 func (f Forecast) Sentence() string {
-	word := "about"
+	each, least := chart.Clock(f.Each), ""
+	if f.Each < 100*time.Millisecond {
+		each = chart.Quantity(f.Each.Seconds(), "s")
+	}
 	if f.Until {
-		word = "at least"
+		least = "at least "
 	}
-	text := fmt.Sprintf("%s %s for %s", word, chart.Clock(f.Total()), runs(f.Runs))
-	if f.From == "" {
-		return text
-	}
-	return text + " (estimate from " + f.From + ")"
+	return fmt.Sprintf("about %s a run, %s%s, %s", each, least, runs(f.Runs), chart.Clock(f.Total()))
 }
 
-// Forecast estimates the study's time from the last of the studies of the same work;
-// ok is false when none of them tells.
-func (s Study) Forecast(like []Results) (f Forecast, ok bool) {
+// Forecast estimates the study's time from the last of the studies of the same work, else of
+// one that differs in its length; ok is false when none of them tells.
+func (s Study) Forecast(studies []Results) (f Forecast, ok bool) {
 	if s.Workload == AttachWorkload { // its periods are given
-		return s.forecast(s.Period, 0, ""), true
+		return s.forecast(s.Period, 0), true
 	}
-	for _, r := range slices.Backward(like) {
-		if each, work, ok := r.pace(); ok {
-			return s.forecast(each, work, "stored results"), true
+	for _, same := range []bool{true, false} {
+		for _, r := range slices.Backward(studies) {
+			factor, like := s.longer(r.Study)
+			if !like || same && factor != 1 {
+				continue
+			}
+			if each, work, ok := r.pace(); ok {
+				more := time.Duration(work * (factor - 1) * float64(time.Second))
+				return s.forecast(each+more, work*factor), true
+			}
 		}
 	}
 	return Forecast{}, false
 }
 
-// Trial estimates the study's time from its first run.
-func (s Study) Trial(first RunResult, took time.Duration) Forecast {
-	return s.forecast(took, first.Seconds, "a trial run")
+// longer is how much more work a run of s is than one of o, which is the same work but for
+// its length; ok is false for other work, or where that is not known.
+func (s Study) longer(o Study) (factor float64, ok bool) {
+	if s.SameWork(o) {
+		return 1, true
+	}
+	w, is, err := s.settings()
+	_, was, wrong := o.settings()
+	if err != nil || wrong != nil || s.Workload != o.Workload || s.Noise != o.Noise {
+		return 0, false
+	}
+	now, then := w.Work(is.Int(w.Length)), w.Work(was.Int(w.Length))
+	was[w.Length] = is[w.Length]
+	return now / then, now > 0 && then > 0 && maps.Equal(is, was)
 }
 
-func (s Study) forecast(each time.Duration, work float64, from string) Forecast {
-	return Forecast{Runs: s.Total(), Each: each, Work: work, Budget: s.Budget, Until: s.Until > 0, From: from}
+// Length is the length of the study's work in words, "n 15"; "" where it has none.
+func (s Study) Length() string {
+	w, values, err := s.settings()
+	if err != nil || values.Int(w.Length) == 0 {
+		return ""
+	}
+	return w.Length + " " + values[w.Length]
+}
+
+func (s Study) settings() (workload.Workload, workload.Values, error) {
+	w, err := workloads.Find(s.Workload)
+	if err != nil {
+		return w, nil, err
+	}
+	values, err := w.Parse(s.Args)
+	return w, values, err
+}
+
+// How long the work of a run should take, in seconds: enough to be judged, and no waste.
+const (
+	leastWork = 0.3
+	usualWork = 0.6
+	mostWork  = 1.0
+)
+
+// misfit is how far a time is from that, 0 when it is within, and a little more the further
+// it is from the usual.
+func misfit(work float64) float64 {
+	return max(math.Log(leastWork/work), math.Log(work/mostWork), 0) + 1e-3*math.Abs(math.Log(work/usualWork))
+}
+
+// Fitted is the study with a length with which a run takes 0.3 to 1 s, by what studies of
+// the same work took; ok is false where that is not known. A length that was used before
+// stays, so that studies can be compared.
+func (s Study) Fitted(studies []Results) (fitted Study, ok bool) {
+	w, values, err := s.settings()
+	length := values.Int(w.Length)
+	f, known := s.Forecast(studies)
+	if err != nil || !known || f.Work <= 0 || w.Work(length) <= 0 {
+		return s, false
+	}
+	with := func(n int) Study {
+		values[w.Length] = strconv.Itoa(n)
+		s.Args = w.Args(values)
+		return s
+	}
+	for _, r := range slices.Backward(studies) {
+		_, was, err := r.Study.settings()
+		_, like := s.longer(r.Study)
+		if _, work, ok := r.pace(); err == nil && like && ok && work >= leastWork && work <= mostWork {
+			return with(was.Int(w.Length)), true
+		}
+	}
+	if f.Work >= leastWork && f.Work <= 1.5*mostWork {
+		return s, true // its default
+	}
+	at := func(n int) float64 { return f.Work * w.Work(n) / w.Work(length) }
+	param := w.Params[slices.IndexFunc(w.Params, func(p workload.Param) bool { return p.Name == w.Length })]
+	n := param.Min + sort.Search(param.Max-param.Min, func(i int) bool { return at(param.Min+i+1) > usualWork })
+	if round := int(roundDigits(float64(n))); round >= param.Min && misfit(at(round)) < 0.01 {
+		return with(round), true
+	}
+	if n < param.Max && misfit(at(n+1)) < misfit(at(n)) {
+		n++
+	}
+	return with(n), true
+}
+
+// roundDigits rounds to two digits.
+func roundDigits(v float64) float64 {
+	power := math.Pow(10, max(math.Floor(math.Log10(max(v, 1)))-1, 0))
+	return math.Round(v/power) * power
+}
+
+// Trial estimates the study's time from its first run.
+func (s Study) Trial(first RunResult, took time.Duration) Forecast {
+	return s.forecast(took, first.Seconds)
+}
+
+func (s Study) forecast(each time.Duration, work float64) Forecast {
+	return Forecast{Runs: s.Total(), Each: each, Work: work, Budget: s.Budget, Until: s.Until > 0}
 }
 
 // pace is the median time from the start of one run to that of the next, and the

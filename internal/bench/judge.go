@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"golang.org/x/perf/benchmath"
 
 	"piton/internal/bench/stats"
 	"piton/internal/chart"
-	"piton/workloads"
 	"piton/workloads/workload"
 )
 
@@ -133,8 +133,16 @@ func (s Study) ShortRuns(work float64) string {
 		return ""
 	}
 	text := fmt.Sprintf("Runs of %s are too short to judge", chart.Quantity(work, "s"))
-	if w, err := workloads.Find(s.Workload); err == nil {
-		text += fmt.Sprintf(": use a larger %s", workload.Param{Name: w.Length}.Flag())
+	w, _, err := s.settings()
+	if err != nil {
+		return text + "."
+	}
+	text += fmt.Sprintf(": use a larger %s", workload.Param{Name: w.Length}.Flag())
+	took := Results{Study: s, Runs: []RunResult{{Seconds: work}}}
+	if fit, ok := s.Fitted([]Results{took}); ok {
+		if f, ok := fit.Forecast([]Results{took}); ok {
+			text += fmt.Sprintf(" (%s takes about %s)", strings.TrimPrefix(fit.Length(), w.Length+" "), chart.Clock(f.Each))
+		}
 	}
 	return text + "."
 }

@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/place"
+	"piton/workloads/workload"
 )
 
 // Placement is how the runs of one arm are placed: "normal", "least-loaded",
@@ -22,6 +23,20 @@ const Normal Placement = "normal"
 
 // Strategies are the placements that choose CPUs by load and topology.
 var Strategies = []place.Strategy{place.LeastLoaded, place.Pack, place.Spread, place.LLC, place.NodeWide, place.SiblingFree}
+
+// DefaultPlacements are those that a workload compares by default, with the privileged
+// ones where the right is there.
+func DefaultPlacements(w workload.Workload, privileged bool) (out []Placement) {
+	for _, word := range w.Placements {
+		if spec, err := ParsePlacement(word); err == nil && (privileged || !spec.Privileged()) {
+			out = append(out, spec.Name())
+		}
+	}
+	if len(out) == 0 { // a command, or a process
+		out = []Placement{Normal, Placement(place.LeastLoaded)}
+	}
+	return out
+}
 
 // PlacementHelp is one line for flags and forms.
 const PlacementHelp = "normal, least-loaded, pack, spread, llc, node, sibling-free, aggregate, cpu:CPUS, fifo:PRIO, rr:PRIO, batch, idle, nice:VALUE; joined with +"

@@ -9,10 +9,11 @@ import (
 
 // Workload is this package's entry in the table of workloads.
 var Workload = workload.Workload{
-	Name:   "activity",
-	Help:   "CPU time lost to other tasks and interrupts",
-	Length: "ms",
-	Metric: workload.Metric{Name: "time lost", Unit: "%"},
+	Name:       "activity",
+	Help:       "CPU time lost to other tasks and interrupts",
+	Length:     "ms",
+	Placements: []string{"normal", "least-loaded", "fifo:10"},
+	Metric:     workload.Metric{Name: "time lost", Unit: "%"},
 	Params: []workload.Param{
 		{Name: "ms", Help: "observation time in milliseconds", Default: "1000", Min: MinMs, Max: MaxMs},
 		{Name: "counter", Help: "time source: counter of the CPU, or clock of the kernel", Default: string(Auto), Choices: workload.Words(Counters)},

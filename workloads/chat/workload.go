@@ -12,10 +12,11 @@ import (
 
 // Workload is this package's entry in the table of workloads.
 var Workload = workload.Workload{
-	Name:   "chat",
-	Help:   "chat over TCP: hundreds of threads in few processes",
-	Length: "messages",
-	Metric: workload.Metric{Name: "throughput", Unit: "messages/s", HigherIsBetter: true},
+	Name:       "chat",
+	Help:       "chat over TCP: hundreds of threads in few processes",
+	Length:     "messages",
+	Placements: []string{"normal", "pack", "spread"},
+	Metric:     workload.Metric{Name: "throughput", Unit: "messages/s", HigherIsBetter: true},
 	Params: []workload.Param{
 		{Name: "rooms", Help: "rooms of 20 members with two threads each on both sides", Default: "10", Min: 1, Max: MaxRooms},
 		{Name: "messages", Help: "messages per member", Default: "50", Min: 1, Max: MaxMessages},

@@ -9,10 +9,11 @@ import (
 
 // Workload is this package's entry in the table of workloads.
 var Workload = workload.Workload{
-	Name:   "ctxswitch",
-	Help:   "cost of a context switch, length of timeslices",
-	Length: "rounds",
-	Metric: workload.Metric{Name: "context switch", Unit: "µs"},
+	Name:       "ctxswitch",
+	Help:       "cost of a context switch, length of timeslices",
+	Length:     "rounds",
+	Placements: []string{"normal", "pack", "spread"},
+	Metric:     workload.Metric{Name: "context switch", Unit: "µs"},
 	Params: []workload.Param{
 		{Name: "mode", Help: "hand over by pipe or futex, or share the CPU by timeslices (turns)", Default: string(Pipe), Choices: workload.Words(Modes)},
 		{Name: "procs", Help: "processes", Default: "2", Min: MinProcs, Max: MaxProcs},

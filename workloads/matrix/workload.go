@@ -10,9 +10,11 @@ import (
 
 // Workload is this package's entry in the table of workloads.
 var Workload = workload.Workload{
-	Name:   "matrix",
-	Help:   "multiply matrices in double precision, many threads",
-	Length: "n",
+	Name:       "matrix",
+	Help:       "multiply matrices in double precision, many threads",
+	Length:     "n",
+	Growth:     func(n int) float64 { return float64(n) * float64(n) * float64(n) },
+	Placements: []string{"normal", "spread", "llc"},
 	Params: []workload.Param{
 		{Name: "n", Help: "rows and columns", Default: "500", Min: 1, Max: MaxN},
 		{Name: "threads", Help: "OS threads, at most one per row", Default: "100", Min: 1, Max: MaxThreads},

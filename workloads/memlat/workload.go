@@ -19,10 +19,11 @@ const (
 
 // Workload is this package's entry in the table of workloads.
 var Workload = workload.Workload{
-	Name:   "memlat",
-	Help:   "latency of each cache level and of memory",
-	Length: "size",
-	Metric: workload.Metric{Name: "memory latency", Unit: "ns"},
+	Name:       "memlat",
+	Help:       "latency of each cache level and of memory",
+	Length:     "size",
+	Placements: []string{"normal", "least-loaded"},
+	Metric:     workload.Metric{Name: "memory latency", Unit: "ns"},
 	Params: []workload.Param{
 		{Name: "size", Help: "MiB of the largest size, 0 = four times the last-level cache", Default: "0", Min: 0, Max: MaxMiB},
 		{Name: "nodes", Help: "memory to measure: as allocated by default, or of each node", Default: localMemory, Choices: []string{localMemory, allMemory}},

@@ -11,10 +11,11 @@ import (
 
 // Workload is this package's entry in the table of workloads.
 var Workload = workload.Workload{
-	Name:   "stream",
-	Help:   "memory bandwidth (STREAM), also between NUMA nodes",
-	Length: "reps",
-	Metric: workload.Metric{Name: "triad bandwidth", Unit: "MB/s", HigherIsBetter: true},
+	Name:       "stream",
+	Help:       "memory bandwidth (STREAM), also between NUMA nodes",
+	Length:     "reps",
+	Placements: []string{"normal", "least-loaded"},
+	Metric:     workload.Metric{Name: "triad bandwidth", Unit: "MB/s", HigherIsBetter: true},
 	Params: []workload.Param{
 		{Name: "size", Help: "MiB of each of the three arrays, 0 = four times the last-level cache", Default: "0", Min: 0, Max: MaxMiB},
 		{Name: "threads", Help: "OS threads that share the arrays", Default: "1", Min: 1, Max: MaxThreads},

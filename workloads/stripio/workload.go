@@ -10,10 +10,11 @@ import (
 
 // Workload is this package's entry in the table of workloads.
 var Workload = workload.Workload{
-	Name:   "stripio",
-	Help:   "merge file strips: source-aware interrupts, modelled",
-	Length: "size",
-	Metric: workload.Metric{Name: "bandwidth", Unit: "MB/s", HigherIsBetter: true},
+	Name:       "stripio",
+	Help:       "merge file strips: source-aware interrupts, modelled",
+	Length:     "size",
+	Placements: []string{"normal", "pack", "spread"},
+	Metric:     workload.Metric{Name: "bandwidth", Unit: "MB/s", HigherIsBetter: true},
 	Params: []workload.Param{
 		{Name: "apps", Help: "concurrent applications", Default: "1", Min: 1, Max: MaxApps},
 		{Name: "mode", Help: "reader and merger of an application: two threads of a process, or two processes", Default: string(Threads), Choices: workload.Words(Modes)},

@@ -23,7 +23,12 @@ type Workload struct {
 	Help   string // one line
 	Params []Param
 	Length string // the Param of which more makes a run longer
-	Metric Metric // what its runs are compared by; zero = the seconds of the work
+	// Growth is the work at a length, against any other; nil = proportional to the length.
+	Growth func(length int) float64
+	// Placements are compared by default, the first is the base. Those that take a right of
+	// root are left out where it is not there.
+	Placements []string
+	Metric     Metric // what its runs are compared by; zero = the seconds of the work
 	// Check, if not nil, says in one sentence what is wrong with values that are each
 	// within their Param's limits, which the workload itself does not look at again.
 	Check func(Values) error
@@ -163,6 +168,14 @@ func (w Workload) Args(values Values) []string {
 		args = append(args, p.Flag(), value)
 	}
 	return args
+}
+
+// Work is how much work a run of a length is, against another's; 0 when not known.
+func (w Workload) Work(length int) float64 {
+	if w.Growth != nil {
+		return w.Growth(length)
+	}
+	return float64(max(length, 0))
 }
 
 // Words are the choices of a parameter.

@@ -71,6 +71,18 @@ func (r *Runner) Run(ctx context.Context, study bench.Study, on func(bench.Event
 	return results, nil
 }
 
+// trialTime bounds a trial.
+const trialTime = 10 * time.Second
+
+// Trial makes one run of the study's work, unplaced, that is not kept: it shows how long a
+// run takes.
+func (r *Runner) Trial(ctx context.Context, study bench.Study) (bench.Results, error) {
+	t := *r
+	t.Store = nil
+	study.Placements, study.Runs, study.Warmup, study.Until, study.Timeout = []bench.Placement{bench.Normal}, 1, 0, 0, trialTime
+	return t.Run(ctx, study, nil)
+}
+
 // next makes one run.
 func (r *Runner) next(ctx context.Context, results *bench.Results, s slot, left *estimate, on func(bench.Event)) error {
 	emit := func(kind bench.EventKind, run bench.RunResult) {

@@ -227,9 +227,18 @@ func (h History) Before(now bench.Results) (bench.Earlier, bool) {
 	return bench.Earlier{}, false
 }
 
-// Forecast estimates the time of a study from the last stored one of the same work on
-// the host; ok is false when there is none.
+// Forecast estimates the time of a study from the stored ones of the host, see
+// bench.Study.Forecast.
 func (h History) Forecast(s bench.Study, host string) (f bench.Forecast, ok bool) {
-	s = s.Canonical()
-	return s.Forecast(h.Like(s, host))
+	return s.Canonical().Forecast(h.on(host))
+}
+
+// Fitted is the study with a length that suits the host, see bench.Study.Fitted.
+func (h History) Fitted(s bench.Study, host string) (bench.Study, bool) {
+	return s.Canonical().Fitted(h.on(host))
+}
+
+// on are the studies made on a host.
+func (h History) on(host string) []bench.Results {
+	return slices.DeleteFunc(slices.Clone(h.Studies), func(r bench.Results) bool { return r.Conditions.Host != host })
 }

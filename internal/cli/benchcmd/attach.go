@@ -44,7 +44,7 @@ The placement is undone after each period, so normal is the state before. Rates:
 	fs := cmd.Flags()
 	fs.Var(&period, "period", "time of each placement; the first tenth does not count")
 	fs.StringVar(&rate, "rate", rate, "`RATE` to compare")
-	o.addFlags(fs)
+	o.addFlags(fs, usualPlaces)
 	return cmd
 }
 

@@ -40,6 +40,7 @@ type benchOptions struct {
 	noise   flags.Count
 	counted bool
 	output  output.Format
+	fit     bool // the work's length is chosen so that a run takes 0.3 to 1 s
 }
 
 func newBench(a *app.App) *cobra.Command {
@@ -111,8 +112,12 @@ func newBenchOptions() *benchOptions {
 	}
 }
 
-func (o *benchOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringArrayVar(&o.places, "place", nil, "`PLACEMENT` to compare; repeat for each (default normal, least-loaded)")
+// usualPlaces are the placements of what has none of its own.
+const usualPlaces = "normal, least-loaded"
+
+// addFlags adds the flags of every study; usual are its placements by default.
+func (o *benchOptions) addFlags(fs *pflag.FlagSet, usual string) {
+	fs.StringArrayVar(&o.places, "place", nil, "`PLACEMENT` to compare; repeat for each (default "+usual+")")
 	fs.Var(&o.runs, "runs", "measured runs per placement")
 	fs.Var(&o.warmup, "warmup", "runs per placement before them that do not count")
 	fs.Var(&o.until, "until", "continue after --runs until every 95 % interval is within this share of its median, such as 1%")
@@ -133,6 +138,7 @@ func newBenchWorkload(a *app.App, w workload.Workload) *cobra.Command {
 			for _, p := range params {
 				values[p.Name] = p.value
 			}
+			o.fit = !cmd.Flags().Changed(w.Length)
 			return runBench(cmd.Context(), a, bench.Study{Workload: w.Name, Args: w.Args(values)}, o)
 		},
 	}
@@ -144,9 +150,13 @@ func newBenchWorkload(a *app.App, w workload.Workload) *cobra.Command {
 		if len(p.Name) == 1 {
 			short = p.Name
 		}
-		fs.VarP(v, p.Name, short, p.Help)
+		help := p.Help
+		if p.Name == w.Length && p.Default != "0" {
+			help += "; if not given, so many that a run takes 0.3 to 1 s"
+		}
+		fs.VarP(v, p.Name, short, help)
 	}
-	o.addFlags(fs)
+	o.addFlags(fs, strings.Join(w.Placements, ", "))
 	return cmd
 }
 
@@ -175,7 +185,7 @@ prints. A run that exits with a status other than 0 has failed. Standard input i
 	fs.StringVar(&f.Unit, "unit", "", "`UNIT` of the figure")
 	flags.Optional.Add(fs, "unit")
 	fs.BoolVar(&f.HigherIsBetter, "higher-is-better", false, "higher figures are better")
-	o.addFlags(fs)
+	o.addFlags(fs, usualPlaces)
 	return cmd
 }
 
@@ -189,11 +199,12 @@ func (o *benchOptions) study(s bench.Study, readonly bool) (bench.Study, error) 
 	if s.Until > 0 && s.Budget == 0 {
 		s.Budget = untilBudget
 	}
-	places := o.places
-	if len(places) == 0 {
-		places = []string{string(bench.Normal), "least-loaded"}
+	if len(o.places) == 0 {
+		w, _ := workloads.Find(s.Workload)     // none of a command
+		caps, _ := kernel.UsableCapabilities() // none when unknown
+		s.Placements = bench.DefaultPlacements(w, !readonly && caps.Has(kernel.CapSysNice))
 	}
-	for _, word := range places {
+	for _, word := range o.places {
 		spec, err := bench.ParsePlacement(word)
 		if err != nil {
 			return s, exit.Usagef("--place %s: %w", word, err)
@@ -225,6 +236,11 @@ func runBench(ctx context.Context, a *app.App, study bench.Study, o *benchOption
 	if err != nil {
 		return err
 	}
+	if o.fit {
+		if study, err = fitted(ctx, runner, study); err != nil {
+			return err
+		}
+	}
 	out := benchOutput{a: a, format: o.output.Value, store: runner.Store, study: study}
 	if err := out.begin(); err != nil {
 		return err
@@ -241,6 +257,20 @@ func runBench(ctx context.Context, a *app.App, study bench.Study, o *benchOption
 		return err
 	}
 	return cmp.Or(benchOutcome(results), keptOutcome(runner.Store, results.StoreErr))
+}
+
+// fitted is the study with a length that suits the machine, by stored results or by a trial.
+func fitted(ctx context.Context, r *runner.Runner, study bench.Study) (bench.Study, error) {
+	h, _ := r.Store.Read() // its error is reported with the results
+	if fit, ok := h.Fitted(study, r.Conditions().Host); ok {
+		return fit, nil
+	}
+	trial, err := r.Trial(ctx, study)
+	if err != nil {
+		return study, err
+	}
+	fit, _ := study.Canonical().Fitted([]bench.Results{trial})
+	return fit, nil
 }
 
 // keptOutcome is the end of a benchmark whose results were printed, but could not be stored,

@@ -62,7 +62,7 @@ func (o *benchOutput) printForecast(f bench.Forecast) {
 		return
 	}
 	o.line.clear(o.a.Err)
-	fmt.Fprintln(o.a.Err, f.Sentence())
+	fmt.Fprintln(o.a.Err, strings.TrimPrefix(o.study.Length()+": ", ": ")+f.Sentence())
 	if text := o.study.ShortRuns(f.Work); text != "" {
 		o.a.Warn("%s", text)
 	}

@@ -97,6 +97,7 @@ func (p *pilot) run(cmd tea.Cmd) {
 // fakeRunner makes runs without processes: each placement has its own speed.
 type fakeRunner struct {
 	started []bench.Study
+	tried   []bench.Study
 	broken  error
 	each    func(bench.Event) // called after each event
 	hang    bool              // wait for the context after the first run began
@@ -125,6 +126,11 @@ func (f *fakeRunner) Run(ctx context.Context, s bench.Study, on func(bench.Event
 		f.emit(e, on)
 	}
 	return out, nil
+}
+
+func (f *fakeRunner) Trial(_ context.Context, s bench.Study) (bench.Results, error) {
+	f.tried = append(f.tried, s)
+	return bench.Results{Study: s.Canonical(), Runs: []bench.RunResult{{Placement: "normal", Seconds: 0.025}}}, f.broken
 }
 
 func (f *fakeRunner) emit(e bench.Event, on func(bench.Event)) {

@@ -30,22 +30,11 @@ var offered = []struct {
 	{"batch", "SCHED_BATCH: no preemption on wake-up"},
 	{"pack", "threads on one core or cache"},
 	{"spread", "threads far apart"},
+	{"llc", "threads on the CPUs of one cache"},
 }
 
 // defaultRuns is enough for an interval of the median and the rank test.
 const defaultRuns = 10
-
-// defaultStudy is what the first form shows.
-func defaultStudy(o Options) bench.Study {
-	s := bench.Study{Runs: defaultRuns, Warmup: 1, Placements: []bench.Placement{bench.Normal, "least-loaded"}}
-	if o.RealTime {
-		s.Placements = append(s.Placements, "fifo:10", "rr:10")
-	}
-	if len(o.Workloads) > 0 {
-		s.Workload = o.Workloads[0].Name
-	}
-	return s
-}
 
 // Form asks for a study; the value is a bench.Study that is valid.
 type Form struct {
@@ -54,10 +43,14 @@ type Form struct {
 	workload  int
 	fields    []field // of the chosen workload, then those of every study
 	list      rows.Scroll
-	tried     bool // Enter was pressed on what cannot start
+	wrong     bool // Enter was pressed on what cannot start
 	// Forecast estimates the time of a study; may be nil.
 	Forecast func(bench.Study) (bench.Forecast, bool)
-	cursor   *tea.Cursor
+	// Try is a command that makes a trial run and calls tried; may be nil.
+	Try    func(bench.Study) tea.Cmd
+	usual  func(workload.Workload) bench.Study
+	trying string // the workload of a trial that runs
+	cursor *tea.Cursor
 }
 
 // field is one row of the form: a value that is typed, one of some words, or a box to
@@ -87,16 +80,52 @@ func (f *field) value() string {
 	return ""
 }
 
-// NewForm starts from a study.
-func NewForm(workloads []workload.Workload, from bench.Study) *Form {
-	f := &Form{Titled: "Start a study", workloads: workloads}
-	f.workload = max(slices.IndexFunc(workloads, func(w workload.Workload) bool { return w.Name == from.Workload }), 0)
-	var values workload.Values
-	if len(workloads) > 0 {
-		values, _ = workloads[f.workload].Parse(from.Args) // without them the form shows the defaults
+// NewForm starts from a study, or from the usual one of the first workload. Another workload
+// that is chosen has its usual one.
+func NewForm(workloads []workload.Workload, from bench.Study, usual func(workload.Workload) bench.Study) *Form {
+	f := &Form{Titled: "Start a study", workloads: workloads, usual: usual}
+	f.workload = slices.IndexFunc(workloads, func(w workload.Workload) bool { return w.Name == from.Workload })
+	if f.workload < 0 && len(workloads) > 0 {
+		from = usual(workloads[0])
 	}
-	f.fields = append(f.workFields(values), studyFields(from)...)
+	f.workload = max(f.workload, 0)
+	f.show(from)
 	return f
+}
+
+// show fills the fields from a study.
+func (f *Form) show(s bench.Study) {
+	var values workload.Values
+	if len(f.workloads) > 0 {
+		values, _ = f.workloads[f.workload].Parse(s.Args) // without them the form shows the defaults
+	}
+	f.fields = append(f.workFields(values), studyFields(s)...)
+}
+
+// Start makes a trial run where nothing is known of how long a run takes.
+func (f *Form) Start() tea.Cmd {
+	s, err := f.study()
+	if err != nil || f.Try == nil || f.Forecast == nil {
+		return nil
+	}
+	if _, known := f.Forecast(s); known {
+		return nil
+	}
+	f.trying = s.Workload
+	return f.Try(s)
+}
+
+// tried takes the end of a trial. What was typed meanwhile stays.
+func (f *Form) tried(s bench.Study, err error) {
+	now, wrong := f.study()
+	if f.trying == s.Workload {
+		f.trying = ""
+	}
+	if err == nil && wrong == nil && now.Workload == s.Workload && slices.Equal(now.Args, s.Args) {
+		usual := f.usual(f.workloads[f.workload])
+		now.Args = usual.Args
+		f.show(now)
+	}
 }
 
 // workFields are the workload's name and its parameters.
@@ -179,8 +208,8 @@ func (f *Form) Update(msg tea.Msg) dialog.Outcome {
 		return dialog.Outcome{Done: true, Canceled: true}
 	case key == "enter":
 		study, err := f.study()
-		f.tried = err != nil
-		return dialog.Outcome{Done: !f.tried, Value: study}
+		f.wrong = err != nil
+		return dialog.Outcome{Done: !f.wrong, Value: study}
 	case key == "tab":
 		f.list.Cursor = (f.list.Cursor + 1) % len(f.fields)
 	case key == "shift+tab":
@@ -189,15 +218,15 @@ func (f *Form) Update(msg tea.Msg) dialog.Outcome {
 	case at.input != nil:
 		at.input.Update(k)
 	case at.words != nil:
-		f.choose(at, key)
+		return dialog.Outcome{Cmd: f.choose(at, key)}
 	case key == "space" || key == "x":
 		at.ticked = !at.ticked
 	}
 	return dialog.Outcome{}
 }
 
-// choose goes to another word. Another workload has other parameters.
-func (f *Form) choose(at *field, key string) {
+// choose goes to another word. Another workload has other parameters and placements.
+func (f *Form) choose(at *field, key string) tea.Cmd {
 	n := len(at.words)
 	switch {
 	case n == 0:
@@ -208,9 +237,10 @@ func (f *Form) choose(at *field, key string) {
 	}
 	if f.list.Cursor == 0 && at.word != f.workload {
 		f.workload = at.word
-		rest := slices.IndexFunc(f.fields, func(x field) bool { return x.isTick() })
-		f.fields = append(f.workFields(nil), f.fields[rest:]...)
+		f.show(f.usual(f.workloads[f.workload]))
+		return f.Start()
 	}
+	return nil
 }
 
 // study reads the fields. The error says in one sentence what is wrong.

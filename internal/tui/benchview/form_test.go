@@ -11,6 +11,7 @@ import (
 	"piton/internal/tui/dialog"
 	"piton/internal/tuitest/golden"
 	"piton/workloads"
+	"piton/workloads/workload"
 )
 
 func press(f *Form, keys string) dialog.Outcome {
@@ -21,7 +22,12 @@ func press(f *Form, keys string) dialog.Outcome {
 	return out
 }
 
-func sampleForm() *Form { return NewForm(workloads.All[:8], sampleStudy()) }
+// plainStudy is a workload's usual study where nothing is known of the machine.
+func plainStudy(w workload.Workload) bench.Study {
+	return bench.Study{Workload: w.Name, Args: w.Args(nil), Runs: 10, Warmup: 1, Placements: bench.DefaultPlacements(w, true)}
+}
+
+func sampleForm() *Form { return NewForm(workloads.All[:8], sampleStudy(), plainStudy) }
 
 func TestFormGivesAStudy(t *testing.T) {
 	assert.Equal(t, sampleStudy(), press(sampleForm(), "enter").Value)
@@ -29,6 +35,7 @@ func TestFormGivesAStudy(t *testing.T) {
 	s := press(sampleForm(), "right enter").Value.(bench.Study)
 	assert.Equal(t, "matrix", s.Workload)
 	assert.Equal(t, []string{"-n", "500", "--threads", "100", "--mapping", "kernel", "--kernel", "naive"}, s.Args)
+	assert.Equal(t, []bench.Placement{"normal", "spread", "llc"}, s.Placements, "its own")
 
 	s = press(sampleForm(), "right down down down right enter").Value.(bench.Study)
 	assert.Equal(t, "manual", s.Args[5])
@@ -48,7 +55,7 @@ func TestFormTakesOtherPlacements(t *testing.T) {
 	s := press(f, "enter").Value.(bench.Study)
 	assert.Equal(t, append(sampleStudy().Placements, "cpu:0", "nice:5"), s.Placements)
 	assert.Equal(t, 5, s.Runs)
-	f = NewForm(workloads.All[:8], s)
+	f = NewForm(workloads.All[:8], s, plainStudy)
 	assert.Equal(t, s, press(f, "enter").Value, "what was typed comes back")
 }
 
@@ -70,7 +77,7 @@ func TestFormSaysWhatIsWrong(t *testing.T) {
 	assert.Contains(t, ansi.Strip(f.Render(90, 30, plain)), `"x"`)
 	press(f, "backspace tab backspace backspace 0 enter")
 	assert.Contains(t, ansi.Strip(f.Render(90, 30, plain)), "the number of runs must be")
-	assert.False(t, press(NewForm(nil, bench.Study{}), "enter left right").Done)
+	assert.False(t, press(NewForm(nil, bench.Study{}, plainStudy), "enter left right").Done)
 }
 
 func TestFormLooks(t *testing.T) {
@@ -89,4 +96,32 @@ func TestFormLooks(t *testing.T) {
 	f := sampleForm()
 	f.Render(80, 20, plain)
 	assert.Nil(t, f.Cursor(), "the workload is not typed")
+}
+
+// TestTheFormFitsTheSize: a trial run shows how long a run takes here, and the size that is
+// offered is one that can be judged.
+func TestTheFormFitsTheSize(t *testing.T) {
+	r := &fakeRunner{}
+	p := mustOpen(t, newPilot(t, r, &fakeStore{}))
+	p.press("n")
+	assert.Len(t, r.tried, 1)
+	out := ansi.Strip(p.open.Top().Render(90, 38, plain))
+	assert.Contains(t, out, "n 15 → about 1.0 s a run, 44 runs, 45 s")
+	assert.Equal(t, "15", mustStudy(t, p).Args[1])
+
+	p.press("n down backspace 3") // what the user gives stands, and is said to be too short
+	out = ansi.Strip(p.open.Top().Render(90, 38, plain))
+	assert.Contains(t, out, "n 13 → about 25 ms a run")
+	assert.Contains(t, out, "Runs of 25 ms are too short to judge: use a larger -n (15 takes about 1.0 s).")
+	p.press("enter")
+	assert.Equal(t, "13", r.started[0].Args[1])
+	assert.Len(t, r.tried, 1)
+}
+
+// TestAStudyThatStartsBeforeItsTrialEnds has a fitted size, too.
+func TestAStudyThatStartsBeforeItsTrialEnds(t *testing.T) {
+	r := &fakeRunner{}
+	p := newPilot(t, r, &fakeStore{})
+	p.run(p.view.start(plainStudy(workloads.All[0])))
+	assert.Equal(t, "15", r.started[0].Args[1])
 }

@@ -46,14 +46,20 @@ func (f *Form) forecast(width int, th *theme.Theme) []string {
 	study, err := f.study()
 	style, text, short := th.Text, "", ""
 	switch {
-	case err != nil && f.tried:
+	case err != nil && f.wrong:
 		style, text = th.Bad, err.Error()
 	case err != nil:
 		style, text = th.Warn, err.Error()
 	case f.Forecast != nil:
 		text = fmt.Sprintf("%d runs; a trial run first estimates the time", study.Total())
+		if f.trying != "" {
+			text = "a trial run shows how long a run takes"
+		}
 		if c, ok := f.Forecast(study); ok {
 			text, short = c.Sentence(), study.ShortRuns(c.Work)
+			if length := study.Length(); length != "" {
+				text = length + " → " + text
+			}
 		}
 	}
 	lines := []string{rows.Line(th, style, " "+text, width)}

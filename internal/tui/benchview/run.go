@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
 	"piton/internal/tui/live"
+	"piton/workloads/workload"
 )
 
 // run is a study, or published ones, of this session. Update alone touches it.
@@ -68,7 +70,14 @@ func (v *View) start(s bench.Study) tea.Cmd {
 	v.last = s
 	runner, soFar, left := v.o.Runner, bench.Results{Study: s}, v.timeLeft(s)
 	first := studyStep(soFar, bench.Event{Kind: bench.RunEnded, Total: s.Total()}, left)
+	fit := v.unfitted(s)
 	return v.begin(first, func(ctx context.Context, tell func(func() step)) (step, error) {
+		if fit {
+			if r, err := runner.Trial(ctx, s); err == nil {
+				s, _ = s.Fitted([]bench.Results{r})
+				soFar.Study = s
+			}
+		}
 		results, err := runner.Run(ctx, s, func(e bench.Event) {
 			soFar.ID = e.Study
 			if e.Kind == bench.RunEnded {
@@ -79,6 +88,14 @@ func (v *View) start(s bench.Study) tea.Cmd {
 		})
 		return step{study: judged(results)}, err
 	})
+}
+
+// unfitted reports whether a study has the default length of its workload, and nothing is
+// known of how long a run takes: the form was answered before its trial run had ended.
+func (v *View) unfitted(s bench.Study) bool {
+	i := slices.IndexFunc(v.o.Workloads, func(w workload.Workload) bool { return w.Name == s.Workload })
+	_, known := v.known().Forecast(s, v.o.Host)
+	return i >= 0 && !known && slices.Equal(s.Args, v.o.Workloads[i].Args(nil))
 }
 
 // studyStep is what there is of a study after an event; left is what was estimated of
@@ -98,7 +115,7 @@ func studyStep(soFar bench.Results, e bench.Event, left string) step {
 // timeLeft is an estimate from stored results; where there are none, the first run is
 // the trial.
 func (v *View) timeLeft(s bench.Study) string {
-	if f, ok := v.stored.Forecast(s, v.o.Host); ok {
+	if f, ok := v.known().Forecast(s, v.o.Host); ok {
 		return "about " + chart.Clock(f.Total()) + " left"
 	}
 	return "trial run, to estimate the time"

@@ -7,6 +7,7 @@ package benchview
 
 import (
 	"context"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -23,6 +24,8 @@ import (
 // Runner runs one study; bench.Runner is the real one.
 type Runner interface {
 	Run(ctx context.Context, study bench.Study, on func(bench.Event)) (bench.Results, error)
+	// Trial makes one run that is not kept.
+	Trial(ctx context.Context, study bench.Study) (bench.Results, error)
 }
 
 // Store has the results of the past; bench.Store is the real one.
@@ -51,7 +54,8 @@ type View struct {
 	stored   store.History    // what the list was made from
 	notes    []string         // what was wrong with the file of results
 	shown    string           // id of the study of the past that is shown, "" for run
-	last     bench.Study      // what the form starts from
+	trials   []bench.Results  // of this session, one run each
+	last     bench.Study      // what the form starts from; no workload before the first study
 	roomy    bool             // the window is high enough for blank lines
 
 	drawnKey pictureKey // what drawn is of
@@ -60,7 +64,7 @@ type View struct {
 
 // New returns the pane; call Open when it is shown for the first time.
 func New(o Options) *View {
-	return &View{o: o, last: defaultStudy(o), List: list.New(study.id, "when", pastColumns()...)}
+	return &View{o: o, List: list.New(study.id, "when", pastColumns()...)}
 }
 
 // Open reads the results of the past.
@@ -113,9 +117,39 @@ func (v *View) StartStudy() tea.Cmd {
 	if v.Running() {
 		return v.refuseSecond()
 	}
-	form := NewForm(v.o.Workloads, v.last)
-	form.Forecast = func(s bench.Study) (bench.Forecast, bool) { return v.stored.Forecast(s, v.o.Host) }
+	form := NewForm(v.o.Workloads, v.last, v.usual)
+	form.Forecast = func(s bench.Study) (bench.Forecast, bool) { return v.known().Forecast(s, v.o.Host) }
+	form.Try = func(s bench.Study) tea.Cmd { return v.try(form, s) }
 	return v.o.Dialogs.Push(form, dialog.Answered(v.start))
+}
+
+// known is what is known of how long runs take.
+func (v *View) known() store.History {
+	return store.History{Studies: append(slices.Clone(v.trials), v.stored.Studies...)}
+}
+
+// usual is the study of a workload that the form shows at first: its own placements, and a
+// length that suits the machine where that is known.
+func (v *View) usual(w workload.Workload) bench.Study {
+	s := bench.Study{Workload: w.Name, Args: w.Args(nil), Runs: defaultRuns, Warmup: 1, Placements: bench.DefaultPlacements(w, v.o.RealTime)}
+	s, _ = v.known().Fitted(s, v.o.Host)
+	return s
+}
+
+// try makes a trial run in a command, and tells the form.
+func (v *View) try(form *Form, s bench.Study) tea.Cmd {
+	runner := v.o.Runner
+	return func() tea.Msg {
+		r, err := runner.Trial(context.Background(), s)
+		r.Conditions.Host = v.o.Host
+		return func() tea.Cmd {
+			if err == nil {
+				v.trials = append(v.trials, r)
+			}
+			form.tried(s, err)
+			return nil
+		}
+	}
 }
 
 func (v *View) refuseSecond() tea.Cmd {
