@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"piton/internal/chart"
@@ -76,6 +77,18 @@ func Against(now, then Results) (e Earlier, ok bool) {
 	}
 	correct(cs)
 	return Earlier{Then: then, Comparison: cs[0], Differences: now.Conditions.Differences(then.Conditions)}, true
+}
+
+// Between compares each placement that two studies have in common, now with then; ok is
+// false when they are not of the same work.
+func Between(now, then Results) (cs []Comparison, ok bool) {
+	for _, p := range now.Study.Placements {
+		if slices.Contains(then.Study.Placements, p) {
+			cs = append(cs, compare(now.Study.Metric(), newArm(p, then.Of(p)), newArm(p, now.Of(p))))
+		}
+	}
+	correct(cs)
+	return cs, now.Study.SameWork(then.Study) && len(cs) > 0
 }
 
 // Sentence is the comparison in words, and what it may be due to.

@@ -158,6 +158,16 @@ func (r Results) measured() int {
 	return n
 }
 
+// Narrow reports whether the interval of every placement is within a share of its median.
+func (r Results) Narrow(share float64) bool {
+	for _, a := range r.Arms() {
+		if !a.HaveInterval || max(a.High-a.Median, a.Median-a.Low) > share*math.Abs(a.Median) {
+			return false
+		}
+	}
+	return true
+}
+
 // Arms are the runs of each placement, in the study's order.
 func (r Results) Arms() []Arm {
 	var out []Arm

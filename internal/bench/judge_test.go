@@ -55,6 +55,31 @@ func TestAAFindsNothing(t *testing.T) {
 	assert.Less(t, float64(excluded)/(3*studies), 0.07, "95 % intervals hold the truth")
 }
 
+// TestAAWithMoreRunsFindsNothing: runs are added by how wide the intervals are, never by the
+// difference, so that adding them makes no difference likelier to be found.
+func TestAAWithMoreRunsFindsNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2026, 12))
+	const studies = 150
+	found, more := 0, 0
+	for range studies {
+		arms := [][]float64{noisy(rng, 10, 1), noisy(rng, 10, 1), noisy(rng, 10, 1)}
+		for len(arms[0]) < 40 && !study(arms...).Narrow(0.01) {
+			for i := range arms {
+				arms[i] = append(arms[i], noisy(rng, 5, 1)...)
+			}
+			more++
+		}
+		for _, c := range Judge(study(arms...)).Comparisons {
+			if c.Different {
+				found++
+				break
+			}
+		}
+	}
+	assert.Less(t, float64(found)/studies, 0.09, "150 studies have a standard error of 1.8 %")
+	assert.Greater(t, more, studies, "runs were added")
+}
+
 func TestSmallestVisibleEffectIsFoundFourTimesInFive(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	const studies = 300

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"piton/internal/bench"
@@ -42,7 +43,7 @@ func made(nth int, study bench.Study, p bench.Placement, index int) bench.RunRes
 	run := bench.RunResult{Workload: study.Workload, Placement: p, Index: index, Metric: seconds, Seconds: seconds,
 		Wall: time.Duration(seconds * 1.004e9), User: time.Duration(seconds * 0.97e9), System: time.Duration(seconds * 0.02e9),
 		MigrationSource: sample.SourceBPF.String(), HaveRunDelay: true, RunDelay: time.Duration(seconds * 0.01e9), Threads: 1,
-		Answer: "73712", MaxRSSBytes: 3 << 20, Voluntary: 9, Involuntary: 31}
+		HaveOthers: true, Others: 0.01, Answer: "73712", MaxRSSBytes: 3 << 20, Voluntary: 9, Involuntary: 31}
 	if p == bench.Normal {
 		run.Migrations, run.RunDelay = uint64(40+12*(noise+3)), time.Duration(seconds*0.09e9)
 	}
@@ -51,19 +52,30 @@ func made(nth int, study bench.Study, p bench.Placement, index int) bench.RunRes
 
 // Run is part of benchview.Runner.
 func (r runner) Run(ctx context.Context, study bench.Study, on func(bench.Event)) (bench.Results, error) {
-	study = study.Canonical()
-	out := bench.Results{ID: r.clock().UTC().Format("20060102T150405Z") + "-made0up0", Started: r.clock(), Study: study, Conditions: conditions()}
-	done, nth := 0, r.studied()
-	for round := range study.Runs + study.Warmup {
+	out := bench.Results{ID: r.clock().UTC().Format("20060102T150405Z") + "-made0up0", Started: r.clock(), Study: study.Canonical(), Conditions: conditions()}
+	return r.rounds(ctx, out, study.Runs+study.Warmup, on)
+}
+
+// Extend is part of benchview.Runner. The runs that it makes up do not spread less.
+func (r runner) Extend(ctx context.Context, out bench.Results, on func(bench.Event)) (bench.Results, error) {
+	out.Runs = slices.Clone(out.Runs)
+	return r.rounds(ctx, out, out.Rounds()+out.Study.Runs, on)
+}
+
+// rounds makes up the rounds that a study lacks.
+func (r runner) rounds(ctx context.Context, out bench.Results, rounds int, on func(bench.Event)) (bench.Results, error) {
+	study, nth, total := out.Study, r.studied(), rounds*len(out.Study.Placements)
+	for round := out.Rounds(); round < rounds; round++ {
 		for _, p := range study.Placements {
+			done := len(out.Runs)
 			run := made(nth, study, p, max(round-study.Warmup, bench.WarmupIndex))
 			t := r.begin(study.Workload, p)
 			run.PID, run.Started = t.TID, r.clock()
 			if p != bench.Normal {
 				run.CPUs = fmt.Sprint(t.LastCPU)
 			}
-			e := bench.Event{Kind: bench.RunStarted, Study: out.ID, Run: run, Done: done, Total: study.Total(), HaveLeft: true,
-				Left: time.Duration(float64(study.Total()-done) * usual * float64(time.Second))}
+			e := bench.Event{Kind: bench.RunStarted, Study: out.ID, Run: run, Done: done, Total: total, HaveLeft: true,
+				Left: time.Duration(float64(total-done) * usual * float64(time.Second))}
 			on(e)
 			err := r.wait(ctx, run.Wall)
 			r.over(t)
@@ -71,8 +83,7 @@ func (r runner) Run(ctx context.Context, study bench.Study, on func(bench.Event)
 				return out, fmt.Errorf("run the study: %w", err)
 			}
 			out.Runs = append(out.Runs, run)
-			done++
-			e.Kind, e.Done = bench.RunEnded, done
+			e.Kind, e.Done = bench.RunEnded, done+1
 			on(e)
 		}
 	}
@@ -134,10 +145,14 @@ func (m *Machine) studied() int {
 	return len(m.studies)
 }
 
-// keep adds a study to those of the past.
+// keep adds a study to those of the past, or more runs to one of them.
 func (m *Machine) keep(r bench.Results) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if i := slices.IndexFunc(m.studies, func(old bench.Results) bool { return old.ID == r.ID }); i >= 0 {
+		m.studies[i] = r
+		return
+	}
 	m.studies = append(m.studies, r)
 }
 

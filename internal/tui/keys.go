@@ -101,7 +101,7 @@ var barOrder = map[action.Context][]string{
 	// The views of cores and interrupts name their own keys.
 	action.Cores:   {"app.help", "tune.undo", "view.bench", "app.setup"},
 	action.IRQs:    {"app.help", "irqs.filter", "irqs.sort", "irqs.affinity", "irqs.place", "irqs.grab", "irqs.spread", "irqs.reset", "irqs.queue", "tune.undo", "panel.focus", "app.setup"},
-	action.Bench:   {"app.help", "bench.new", "bench.paper", "bench.picture", "bench.write", "bench.cancel", "app.setup"},
+	action.Bench:   {"app.help", "bench.new", "bench.paper", "bench.extend", "bench.compare", "bench.picture", "bench.write", "app.copy", "bench.cancel", "app.setup"},
 	action.Race:    {"app.help", "race.keep", "race.end", "tune.undo", "app.copy", "app.setup"},
 	action.Panel:   {"app.help", "panel.enter", "panel.spread", "panel.tick", "panel.wider", "panel.narrower", "panel.allowed", "panel.isolate", "panel.include", "tune.undo"},
 	action.Threads: {"threads.sort", "threads.leave", "show.trace", "show.files", "app.help"},

@@ -353,6 +353,9 @@ func (n *notice) lines(width int, th *theme.Theme) []string {
 // (OSC 52, xterm's ctlseqs), and leaves the message.
 func (m *Model) copyCommand() tea.Cmd {
 	command := m.command
+	if study := m.bench.Command(); m.view == action.Bench && study != "" {
+		command = study
+	}
 	if command == "" {
 		return m.say(info, "there is no command to copy: make a change first")
 	}

@@ -50,6 +50,14 @@ func (noRunner) Run(context.Context, bench.Study, func(bench.Event)) (bench.Resu
 	return bench.Results{}, errors.New("no runs here")
 }
 
+func (n noRunner) Extend(ctx context.Context, r bench.Results, on func(bench.Event)) (bench.Results, error) {
+	return n.Run(ctx, r.Study, on)
+}
+
+func (n noRunner) Trial(ctx context.Context, s bench.Study) (bench.Results, error) {
+	return n.Run(ctx, s, nil)
+}
+
 type player struct {
 	*rig
 	rnd  *rand.Rand

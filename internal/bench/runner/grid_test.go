@@ -80,3 +80,35 @@ func TestAGridIsHeldOnce(t *testing.T) {
 	require.NotNil(t, other)
 	other()
 }
+
+// TestExtendAddsRoundsToTheSameStudy until its intervals are narrow, also where the last
+// round is not complete; the trial of a size is kept nowhere.
+func TestExtendAddsRoundsToTheSameStudy(t *testing.T) {
+	r := newRunner(t)
+	r.Store = store.New(filepath.Join(t.TempDir(), "results.jsonl"))
+	study := bench.Study{Workload: "sleep", Placements: []bench.Placement{"normal", "batch"}, Runs: 2, Warmup: 1}
+	res, err := r.Run(t.Context(), study, nil)
+	require.NoError(t, err)
+	res.Runs = res.Runs[:5] // the sixth was lost
+	res.Study.Until, res.Study.Budget = 0.9, time.Minute
+	more, err := r.Extend(t.Context(), res, nil)
+	require.NoError(t, err)
+	assert.Len(t, res.Runs, 5, "what is shown meanwhile stays as it is")
+	assert.Equal(t, res.ID, more.ID)
+	assert.True(t, more.Narrow(0.9))
+	seen := map[bench.Placement]int{}
+	for _, run := range more.Runs[2:] {
+		assert.Equal(t, seen[run.Placement], run.Index, "in their order, none twice")
+		seen[run.Placement]++
+	}
+	assert.GreaterOrEqual(t, seen["normal"], 6, "an interval needs six runs")
+	assert.Equal(t, seen["normal"], seen["batch"])
+
+	trial, err := r.Trial(t.Context(), study)
+	require.NoError(t, err)
+	assert.Len(t, trial.Runs, 1)
+	h, err := r.Store.Read()
+	require.NoError(t, err)
+	require.Len(t, h.Studies, 1, "the same study")
+	assert.InDelta(t, 0.9, h.Studies[0].Study.Until, 1e-9)
+}

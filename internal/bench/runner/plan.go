@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"math"
 	"time"
 
 	"piton/internal/bench"
@@ -41,17 +40,7 @@ func over(s bench.Study, i int, spent time.Duration, soFar bench.Results) bool {
 	if s.Budget > 0 && spent >= s.Budget {
 		return i > 0
 	}
-	return s.Until > 0 && i >= s.Warmup+s.Runs && narrow(soFar.Arms(), s.Until)
-}
-
-// narrow reports whether every arm's interval is within a share of its median.
-func narrow(arms []bench.Arm, share float64) bool {
-	for _, a := range arms {
-		if !a.HaveInterval || max(a.High-a.Median, a.Median-a.Low) > share*math.Abs(a.Median) {
-			return false
-		}
-	}
-	return true
+	return s.Until > 0 && i >= s.Warmup+s.Runs && soFar.Narrow(s.Until)
 }
 
 // estimate is the time left, from the mean of the runs so far. Rounds are

@@ -37,7 +37,7 @@ func TestUntilEndsWhenIntervalsAreNarrow(t *testing.T) {
 	assert.True(t, over(noisy.Study, 10, time.Minute, noisy), "the budget is spent")
 	assert.True(t, over(noisy.Study, 2, time.Minute, noisy), "whatever it has by then")
 	few := alternating(4, 0)
-	assert.False(t, narrow(few.Arms(), 0.5), "no interval, no end")
+	assert.False(t, few.Narrow(0.5), "no interval, no end")
 }
 
 // TestTheBudgetCountsWhatIsBetweenRuns: the runs of a round take a few
@@ -122,6 +122,6 @@ func TestUntilUnderstandsNegativeFigures(t *testing.T) {
 	for i := range below.Runs {
 		below.Runs[i].Metric *= -1
 	}
-	assert.True(t, narrow(below.Arms(), 0.01))
-	assert.False(t, narrow(below.Arms(), 0.0001))
+	assert.True(t, below.Narrow(0.01))
+	assert.False(t, below.Narrow(0.0001))
 }

@@ -32,14 +32,17 @@ func (r *Runner) Round(ctx context.Context, results *bench.Results, on func(benc
 	}
 	defer load.stop()
 	left := estimate{study: results.Study, done: len(results.Runs)}
-	n := results.Rounds()
-	for _, slot := range round(results.Study, n) {
-		if slices.ContainsFunc(results.Runs, func(run bench.RunResult) bool { return run.Placement == slot.placement && run.Index == slot.index }) && slot.index >= 0 {
-			continue
-		}
+	for _, slot := range missing(results, results.Rounds()) {
 		if err := r.next(ctx, results, slot, &left, on); err != nil {
 			return fmt.Errorf("cell %s: %w", results.Study.Cell, err)
 		}
 	}
 	return nil
+}
+
+// missing are the runs of a round that have not been made.
+func missing(r *bench.Results, n int) []slot {
+	return slices.DeleteFunc(round(r.Study, n), func(s slot) bool {
+		return s.index >= 0 && slices.ContainsFunc(r.Runs, func(run bench.RunResult) bool { return run.Placement == s.placement && run.Index == s.index })
+	})
 }

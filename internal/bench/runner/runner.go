@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"piton/internal/bench"
@@ -55,20 +56,47 @@ func (r *Runner) Run(ctx context.Context, study bench.Study, on func(bench.Event
 	}
 	defer load.stop()
 	results := r.Open(study)
-	study = results.Study
-	left := estimate{study: study}
-	for n := range rounds(study) {
-		left.spent = time.Since(results.Started) // what is between the runs counts too
-		if over(study, n, left.spent, results) {
+	return results, r.rounds(ctx, &results, on)
+}
+
+// Extend adds rounds to a study that has ended until the interval of every placement is
+// within its Until, for as long as its Budget. How wide they are decides, never what the
+// difference is (see over).
+func (r *Runner) Extend(ctx context.Context, results bench.Results, on func(bench.Event)) (bench.Results, error) {
+	if err := validate(results.Study); err != nil {
+		return results, err
+	}
+	if on == nil {
+		on = func(bench.Event) {}
+	}
+	runtime.LockOSThread() // see startNoise
+	defer runtime.UnlockOSThread()
+	load, err := r.startNoise(results.Study.Noise)
+	if err != nil {
+		return results, err
+	}
+	defer load.stop()
+	results.Runs = slices.Clone(results.Runs)
+	results.StoreErr = r.Store.Begin(results) // what is asked for now
+	return results, r.rounds(ctx, &results, on)
+}
+
+// rounds makes the rounds of a study that are missing.
+func (r *Runner) rounds(ctx context.Context, results *bench.Results, on func(bench.Event)) error {
+	study, began := results.Study, time.Now()
+	left := estimate{study: study, done: len(results.Runs)}
+	for n := results.Rounds(); n < rounds(study); n++ {
+		left.spent = time.Since(began) // what is between the runs counts too
+		if over(study, n, left.spent, *results) {
 			break
 		}
-		for _, slot := range round(study, n) {
-			if err := r.next(ctx, &results, slot, &left, on); err != nil {
-				return results, err
+		for _, slot := range missing(results, n) {
+			if err := r.next(ctx, results, slot, &left, on); err != nil {
+				return err
 			}
 		}
 	}
-	return results, nil
+	return nil
 }
 
 // trialTime bounds a trial.

@@ -59,7 +59,7 @@ func (p *pilot) press(keys string) {
 			continue
 		}
 		v := p.view
-		verb := map[string]func() tea.Cmd{"n": v.StartStudy, "p": v.Reproduce, "v": v.ShowPicture, "w": v.WriteReport, "x": v.CancelStudy,
+		verb := map[string]func() tea.Cmd{"n": v.StartStudy, "p": v.Reproduce, "v": v.ShowPicture, "w": v.WriteReport, "e": v.ExtendStudy, "c": v.CompareStudies, "x": v.CancelStudy,
 			"enter": v.ShowSelected, "up": p.moves(-1), "down": p.moves(1)}[k]
 		require.NotNil(p.t, verb, k)
 		p.run(verb())
@@ -96,11 +96,12 @@ func (p *pilot) run(cmd tea.Cmd) {
 
 // fakeRunner makes runs without processes: each placement has its own speed.
 type fakeRunner struct {
-	started []bench.Study
-	tried   []bench.Study
-	broken  error
-	each    func(bench.Event) // called after each event
-	hang    bool              // wait for the context after the first run began
+	started  []bench.Study
+	tried    []bench.Study
+	extended []bench.Results
+	broken   error
+	each     func(bench.Event) // called after each event
+	hang     bool              // wait for the context after the first run began
 }
 
 var speeds = map[bench.Placement]float64{"normal": 0.241, "least-loaded": 0.233, "fifo:10": 0.232, "rr:10": 0.240}
@@ -126,6 +127,16 @@ func (f *fakeRunner) Run(ctx context.Context, s bench.Study, on func(bench.Event
 		f.emit(e, on)
 	}
 	return out, nil
+}
+
+func (f *fakeRunner) Extend(ctx context.Context, r bench.Results, on func(bench.Event)) (bench.Results, error) {
+	f.extended = append(f.extended, r)
+	more, err := f.Run(ctx, r.Study, on)
+	for _, run := range more.Runs {
+		run.Index += r.Study.Runs
+		r.Runs = append(r.Runs, run)
+	}
+	return r, err
 }
 
 func (f *fakeRunner) Trial(_ context.Context, s bench.Study) (bench.Results, error) {

@@ -1,10 +1,12 @@
 package benchview
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -78,14 +80,52 @@ func (v *View) start(s bench.Study) tea.Cmd {
 				soFar.Study = s
 			}
 		}
-		results, err := runner.Run(ctx, s, func(e bench.Event) {
-			soFar.ID = e.Study
-			if e.Kind == bench.RunEnded {
-				soFar.Runs = append(soFar.Runs, e.Run)
-			}
-			now := soFar
-			tell(func() step { return studyStep(now, e, left) })
-		})
+		results, err := runner.Run(ctx, s, follow(soFar, left, tell))
+		return step{study: judged(results)}, err
+	})
+}
+
+// follow tells the steps of a study from what there is of it.
+func follow(soFar bench.Results, left string, tell func(func() step)) func(bench.Event) {
+	return func(e bench.Event) {
+		soFar.ID = e.Study
+		if e.Kind == bench.RunEnded {
+			soFar.Runs = append(soFar.Runs, e.Run)
+		}
+		now := soFar
+		tell(func() step { return studyStep(now, e, left) })
+	}
+}
+
+// How narrow the intervals are to be that e makes, as a share of the median, and for how
+// long it tries.
+const (
+	narrowShare  = 0.01
+	narrowBudget = 5 * time.Minute
+)
+
+// ExtendStudy adds runs to the study that is shown where its intervals are wide.
+func (v *View) ExtendStudy() tea.Cmd {
+	s, _, _ := v.subject()
+	r := s.results
+	r.Study.Until, r.Study.Budget = cmp.Or(r.Study.Until, narrowShare), cmp.Or(r.Study.Budget, narrowBudget)
+	limit := chart.Percent(r.Study.Until)
+	switch is := v.o.Host; {
+	case v.Running():
+		return v.refuseSecond()
+	case s.id() == "" || s.published():
+		return v.say("More runs", "No study is shown that runs could be added to.")
+	case r.Study.Workload == bench.AttachWorkload:
+		return v.say("More runs", "A study of a live process takes no more runs.")
+	case r.Conditions.Host != is:
+		return v.say("More runs", fmt.Sprintf("The study was made on %s; runs on %s would not be alike.", r.Conditions.Host, is))
+	case r.Narrow(r.Study.Until):
+		return v.say("More runs", fmt.Sprintf("No run added: every interval is within %s of its median already.", limit))
+	}
+	runner, left := v.o.Runner, "until every interval is within "+limit+" of its median"
+	first := studyStep(r, bench.Event{Kind: bench.RunEnded, Study: r.ID, Done: len(r.Runs), Total: len(r.Runs)}, left)
+	return v.begin(first, func(ctx context.Context, tell func(func() step)) (step, error) {
+		results, err := runner.Extend(ctx, r, follow(r, left, tell))
 		return step{study: judged(results)}, err
 	})
 }
@@ -103,6 +143,9 @@ func (v *View) unfitted(s bench.Study) bool {
 func studyStep(soFar bench.Results, e bench.Event, left string) step {
 	s := step{study: judged(soFar), left: left, share: float32(e.Done) / float32(max(e.Total, 1)), where: "starting the next run",
 		at: fmt.Sprintf("run %d of %d", min(e.Done+1, e.Total), e.Total)}
+	if soFar.Study.Until > 0 && e.Done >= e.Total { // as many as it takes
+		s.at = fmt.Sprintf("run %d", e.Done+1)
+	}
 	if e.HaveLeft {
 		s.left = "about " + chart.Clock(e.Left) + " left"
 	}

@@ -26,6 +26,65 @@ func (v *View) ShowPicture() tea.Cmd {
 	return v.o.Dialogs.Push(dialog.NewPager(s.title(), draw), nil)
 }
 
+// CompareStudies marks the past study under the cursor, or compares it with the one that is
+// marked: the later against the earlier.
+func (v *View) CompareStudies() tea.Cmd {
+	p, ok := v.Selected()
+	then, have := v.past(v.marked)
+	switch {
+	case !ok || p.published():
+		return v.say("Compare", "Choose a study of the history, press c, choose another one, press c again.")
+	case !have:
+		v.mark(p.id())
+		return nil
+	}
+	v.mark("")
+	if p.id() == then.id() {
+		return nil
+	}
+	if p.results.Started.Before(then.results.Started) {
+		p, then = then, p
+	}
+	cs, ok := bench.Between(p.results, then.results)
+	if !ok {
+		return v.say("Compare", fmt.Sprintf("%s and %s are not the same work.", then.title(), p.title()))
+	}
+	return v.o.Dialogs.Push(dialog.NewPager("Compare: "+p.title(), func(width int, th *theme.Theme) []string {
+		return drawn(between(cs, p.results, then.results, width), width, th)
+	}), nil)
+}
+
+func (v *View) mark(id string) {
+	v.marked = id
+	v.Load(v.Rows(), true) // which are drawn anew
+}
+
+// between are two studies compared, in lines of at most width cells.
+func between(cs []bench.Comparison, now, then bench.Results, width int) []string {
+	out := []string{now.Started.Local().Format(dateTime) + " against " + then.Started.Local().Format(dateTime), ""}
+	var e chart.Effects
+	for i, c := range cs {
+		out = append(out, chart.Wrap(fmt.Sprintf("%s: %s", c.Other.Placement, c.Verdict), width)...)
+		row := c.Effect()
+		row.Colour = i
+		e.Rows = append(e.Rows, row)
+	}
+	out = append(append(out, ""), e.Text(width)...)
+	for _, d := range now.Conditions.Differences(then.Conditions) {
+		out = append(out, chart.Wrap("Conditions differ: "+d, width)...)
+	}
+	return out
+}
+
+// Command is the command that runs the study shown again, "" where there is none.
+func (v *View) Command() string {
+	s, _, _ := v.subject()
+	if s.id() == "" || s.published() {
+		return ""
+	}
+	return report.CommandLine(s.results.Study)
+}
+
 // drawn are the lines of a picture, in ASCII where the terminal has no more.
 func drawn(lines []string, width int, th *theme.Theme) []string {
 	var out []string

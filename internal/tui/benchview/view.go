@@ -24,6 +24,8 @@ import (
 // Runner runs one study; bench.Runner is the real one.
 type Runner interface {
 	Run(ctx context.Context, study bench.Study, on func(bench.Event)) (bench.Results, error)
+	// Extend adds runs to a study until its intervals are narrow.
+	Extend(ctx context.Context, r bench.Results, on func(bench.Event)) (bench.Results, error)
 	// Trial makes one run that is not kept.
 	Trial(ctx context.Context, study bench.Study) (bench.Results, error)
 }
@@ -54,6 +56,7 @@ type View struct {
 	stored   store.History    // what the list was made from
 	notes    []string         // what was wrong with the file of results
 	shown    string           // id of the study of the past that is shown, "" for run
+	marked   string           // id of the study of the past that another is compared with
 	trials   []bench.Results  // of this session, one run each
 	last     bench.Study      // what the form starts from; no workload before the first study
 	roomy    bool             // the window is high enough for blank lines
@@ -64,7 +67,9 @@ type View struct {
 
 // New returns the pane; call Open when it is shown for the first time.
 func New(o Options) *View {
-	return &View{o: o, List: list.New(study.id, "when", pastColumns()...)}
+	v := &View{o: o}
+	v.List = list.New(study.id, "when", v.pastColumns()...)
+	return v
 }
 
 // Open reads the results of the past.

@@ -158,6 +158,54 @@ func TestFailuresAreShown(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(ansi.Strip(p.open.Top().Render(160, 60, plain))), " "), "changed by someone else while running and left out: affinity of thread 123 is 0-1, was 1")
 }
 
+// TestMoreRuns: e adds runs to the study that is shown, by how wide its intervals are.
+func TestMoreRuns(t *testing.T) {
+	r := &fakeRunner{}
+	p := mustOpen(t, newPilot(t, r, sampleStore()))
+	p.press("e")
+	assert.Contains(t, ansi.Strip(p.open.Top().Render(70, 9, plain)), "No study is shown")
+	p.press("enter enter e")
+	require.Len(t, r.extended, 1)
+	is := r.extended[0]
+	assert.Equal(t, "20261118T090000Z-00000000", is.ID, "the same study")
+	assert.InDelta(t, 0.01, is.Study.Until, 1e-9)
+	assert.Equal(t, narrowBudget, is.Study.Budget)
+	out := text(p.view, 120, 34)
+	assert.Contains(t, out, "done")
+	assert.Contains(t, out, "40 of 40 right", "with those that it had")
+
+	narrow := sampleResults("narrow", sampleStudy())
+	for i := range narrow.Runs {
+		narrow.Runs[i].Metric = 0.24
+	}
+	p = mustOpen(t, newPilot(t, r, &fakeStore{history: store.History{Studies: []bench.Results{narrow}}}))
+	p.press("enter e")
+	assert.Contains(t, ansi.Strip(p.open.Top().Render(70, 9, plain)), "within 1 % of its median already")
+	narrow.Conditions.Host = "web-08"
+	p = mustOpen(t, newPilot(t, r, &fakeStore{history: store.History{Studies: []bench.Results{narrow}}}))
+	p.press("enter e")
+	assert.Contains(t, ansi.Strip(p.open.Top().Render(70, 9, plain)), "The study was made on web-08")
+	assert.Len(t, r.extended, 1)
+}
+
+// TestTwoStudiesAreCompared: c marks one of the history, and compares it with the other.
+func TestTwoStudiesAreCompared(t *testing.T) {
+	p := mustOpen(t, newPilot(t, nil, sampleStore()))
+	p.press("down down c")
+	assert.Contains(t, text(p.view, 120, 34), "c: nqueens 14", "which one is marked can be seen")
+	p.press("down down c")
+	shown := ansi.Strip(p.open.Top().Render(100, 30, plain))
+	for _, want := range []string{"2026-11-16 09:00 against 2026-11-14 09:00", "normal: 1.7 % slower (0.5 to 2.8 %", "rr:10: ", "●"} {
+		assert.Contains(t, shown, want)
+	}
+	p.press("esc c")
+	p.press("up c")
+	assert.Contains(t, ansi.Strip(p.open.Top().Render(100, 30, plain)), "matrix 500 are not the same work")
+	p.press("enter c c")
+	assert.True(t, p.open.Empty(), "the same one again is no longer marked")
+	assert.NotContains(t, text(p.view, 120, 34), "c: ")
+}
+
 func TestWithoutAStore(t *testing.T) {
 	p := mustOpen(t, newPilot(t, &fakeRunner{}, nil))
 	p.run(p.view.start(sampleStudy()))
