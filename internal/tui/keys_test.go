@@ -137,7 +137,7 @@ func TestUnknownKeysAreExplained(t *testing.T) {
 		r.press("@")
 		assert.Contains(t, r.line(-2), "@ is not a key here; ? lists the keys, : finds anything")
 		r.press("v")
-		assert.Contains(t, r.line(-2), "v is a key of Bench: the picture of the results shown")
+		assert.Contains(t, r.line(-2), "v is a key of Bench: the picture of the results shown, with all notes and conditions")
 		r.press("m")
 		assert.Equal(t, tea.MouseModeNone, r.m.View().MouseMode)
 		r.press("m")

@@ -440,7 +440,7 @@ func benchVerbs() []verb {
 			plain(func(m *Model) tea.Cmd { return m.bench.ExtendStudy() })).with(action.Idle),
 		v("bench.compare", benchView, "c", "Compare", "compare two past studies: mark one, then press c on the other",
 			plain(func(m *Model) tea.Cmd { return m.bench.CompareStudies() })),
-		v("bench.picture", benchView, "v", "Picture", "everything about the study shown: all notes, conditions, its picture", plain(func(m *Model) tea.Cmd { return m.bench.ShowPicture() })),
+		v("bench.picture", benchView, "v", "Picture", "the picture of the results shown, with all notes and conditions", plain(func(m *Model) tea.Cmd { return m.bench.ShowPicture() })),
 		v("bench.write", benchView, "w", "Write", "write the results shown as a page and as SVG",
 			plain(func(m *Model) tea.Cmd { return m.bench.WriteReport() })).like("bench report"),
 		v("bench.cancel", benchView, "x", "Cancel", "cancel the running benchmark",

@@ -48,7 +48,7 @@ func newBench(a *app.App) *cobra.Command {
 		Use:   "bench WORKLOAD",
 		Short: "compare placements by running a workload under each",
 		Long: `Run a workload as a child process under several placements, interleaved, and compare them statistically.
-Results are stored in $XDG_STATE_HOME/piton/results.jsonl.
+Results are stored in $XDG_STATE_HOME/piton/results.jsonl. On a terminal, piton bench alone asks for the workload.
 
 A placement is one of these; the first one given is the base of the comparison:
   ` + strings.Replace(bench.PlacementHelp, "aggregate, ", "aggregate,\n  ", 1) + `
@@ -62,9 +62,12 @@ With -o markdown, svg or html: a whole document.`,
 				_, err := workload.Find(workloads.All, args[0])
 				return exit.With(exit.Usage, err)
 			}
-			return exit.Usagef("piton bench needs a workload: %s", strings.Join(workloadNames(), ", "))
+			if !onTerminal(a) {
+				return errNoWorkload()
+			}
+			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return nil }, // Args has refused already
+		RunE: func(cmd *cobra.Command, _ []string) error { return menu(a, cmd) },
 	}
 	for _, w := range workloads.All {
 		cmd.AddCommand(newBenchWorkload(a, w))
@@ -102,10 +105,22 @@ func (p *param) Set(s string) error {
 	return p.Validate(s)
 }
 
+// Runs of a study where none are given.
+const (
+	defaultRuns   = 10
+	defaultWarmup = 1
+)
+
+// mayRealTime reports whether this user may use FIFO and RR.
+func mayRealTime() bool {
+	caps, _ := kernel.UsableCapabilities() // none when unknown
+	return caps.Has(kernel.CapSysNice)
+}
+
 func newBenchOptions() *benchOptions {
 	return &benchOptions{
-		runs:    flags.Count{N: 10, Min: 1, Max: bench.MaxRuns},
-		warmup:  flags.Count{N: 1, Min: 0, Max: bench.MaxRuns},
+		runs:    flags.Count{N: defaultRuns, Min: 1, Max: bench.MaxRuns},
+		warmup:  flags.Count{N: defaultWarmup, Min: 0, Max: bench.MaxRuns},
 		timeout: flags.Interval{Duration: bench.DefaultTimeout, Min: time.Millisecond, Max: 24 * time.Hour},
 		budget:  flags.Length{Interval: flags.Interval{Min: time.Second, Max: 30 * 24 * time.Hour}},
 		noise:   flags.Count{N: 0, Min: 0, Max: bench.MaxNoise},
@@ -200,9 +215,8 @@ func (o *benchOptions) study(s bench.Study, readonly bool) (bench.Study, error) 
 		s.Budget = untilBudget
 	}
 	if len(o.places) == 0 {
-		w, _ := workloads.Find(s.Workload)     // none of a command
-		caps, _ := kernel.UsableCapabilities() // none when unknown
-		s.Placements = bench.DefaultPlacements(w, !readonly && caps.Has(kernel.CapSysNice))
+		w, _ := workloads.Find(s.Workload) // none of a command
+		s.Placements = bench.DefaultPlacements(w, !readonly && mayRealTime())
 	}
 	for _, word := range o.places {
 		spec, err := bench.ParsePlacement(word)

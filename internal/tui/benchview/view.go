@@ -124,7 +124,9 @@ func (v *View) StartStudy() tea.Cmd {
 	}
 	form := NewForm(v.o.Workloads, v.last, v.usual)
 	form.Forecast = func(s bench.Study) (bench.Forecast, bool) { return v.known().Forecast(s, v.o.Host) }
-	form.Try = func(s bench.Study) tea.Cmd { return v.try(form, s) }
+	if v.o.Runner != nil {
+		form.Try = func(s bench.Study) tea.Cmd { return v.try(form, s) }
+	}
 	return v.o.Dialogs.Push(form, dialog.Answered(v.start))
 }
 

@@ -1,0 +1,78 @@
+package benchcmd
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"piton/internal/bench"
+	"piton/internal/bench/store"
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/kernel"
+	"piton/workloads"
+	"piton/workloads/workload"
+)
+
+func errNoWorkload() error {
+	return exit.Usagef("piton bench needs a workload: %s", strings.Join(workloadNames(), ", "))
+}
+
+// onTerminal reports whether there is someone to ask.
+func onTerminal(a *app.App) bool { return app.IsTerminal(a.In) && app.IsTerminal(a.Out) }
+
+// menu asks for a workload and runs it with its defaults.
+func menu(a *app.App, cmd *cobra.Command) error {
+	var h store.History
+	if path, err := store.DefaultPath(a.Getenv, kernel.EUID()); err == nil {
+		h, _ = store.New(path).Read() // its error is reported with the results
+	}
+	host, _ := os.Hostname()
+	name, err := choose(a.In, a.Out, h, host)
+	if err != nil {
+		return err
+	}
+	run, _, err := cmd.Find([]string{name})
+	if err != nil {
+		return err
+	}
+	run.SetContext(cmd.Context())
+	return run.RunE(run, nil)
+}
+
+// choose lists the workloads, with how long a study of each takes by stored results, and
+// reads a number or a name.
+func choose(in io.Reader, out io.Writer, h store.History, host string) (string, error) {
+	for i, w := range workloads.All {
+		s := bench.Study{Workload: w.Name, Args: w.Args(nil), Runs: defaultRuns, Warmup: defaultWarmup, Placements: bench.DefaultPlacements(w, mayRealTime())}
+		s, _ = h.Fitted(s, host)
+		length := "a trial run shows how long it takes"
+		if f, ok := h.Forecast(s, host); ok {
+			length = strings.TrimPrefix(s.Length()+": ", ": ") + f.Sentence()
+		}
+		fmt.Fprintf(out, "%3d  %-10s %-56s %s\n", i+1, w.Name, w.Help, length)
+	}
+	fmt.Fprintf(out, "Workload, by number or name: ")
+	line, err := bufio.NewReader(in).ReadString('\n')
+	word := strings.TrimSpace(line)
+	if word == "" {
+		if err != nil {
+			fmt.Fprintln(out)
+		}
+		return "", errNoWorkload()
+	}
+	if n, err := strconv.Atoi(word); err == nil && n >= 1 && n <= len(workloads.All) {
+		return workloads.All[n-1].Name, nil
+	}
+	if slices.Contains(workloadNames(), word) {
+		return word, nil
+	}
+	_, err = workload.Find(workloads.All, word)
+	return "", exit.With(exit.Usage, err)
+}
