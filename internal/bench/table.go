@@ -210,14 +210,20 @@ func (rep Report) table(o TableOptions) (lines []Line) {
 	}
 	room := o.Width - names.width - median.width - against.width - 3*2
 	wide := room - further[0].width - further[1].width - 2*2
-	withAxis := !o.Running && len(rep.Comparisons) > 0 && room >= minAxis
+	effects := rep.Effects()
+	for i, r := range effects.Rows {
+		if r.Remark != "" {
+			effects.Rows[i].Remark = " " // the column beside says it
+		}
+	}
+	withAxis := !o.Running && room >= minAxis && slices.ContainsFunc(rep.Comparisons, Comparison.judged)
 	switch {
 	case withAxis && wide >= wideAxis:
 		room = wide
 	case withAxis || wide < 0:
 		further = nil
 	}
-	head, axis := rep.Effects().Cells(room, o.ASCII)
+	head, axis := effects.Cells(room, o.ASCII)
 	axis = append([]string{head}, axis...)
 	for i := range axis {
 		name, plain, found, effect := NamePart, PlainPart, PlainPart, EffectPart

@@ -1,5 +1,5 @@
 // Package chart draws the figures of benchmarks: as SVG, which a browser shows in
-// the colours of its page, light or dark, and bars, lines and strips as text too.
+// the colours of its page, light or dark, and bars, effects and runs as text too.
 // Quantity prints a value for people.
 //
 // It knows nothing of benchmarks. gonum/plot was measured first: it made the
@@ -25,7 +25,7 @@ type Figure struct {
 	Plot  Plot
 }
 
-// Plot is Bars, Lines, Heat or Spans.
+// Plot is Bars, Effects, Heat, Lines, RunStrips or Spans.
 type Plot interface {
 	// Empty reports whether there is nothing to draw.
 	Empty() bool

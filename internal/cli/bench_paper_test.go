@@ -168,7 +168,7 @@ func TestFullDiskLosesNothing(t *testing.T) {
 	assert.Equal(t, exit.Some, cmd.ProcessState.ExitCode(), errs.String())
 	assert.Contains(t, errs.String(), "results not stored: store results: write")
 	assert.Contains(t, errs.String(), "file too large")
-	assert.Contains(t, out.String(), "placement", "it was run and judged to its end")
+	assert.Contains(t, out.String(), "PLACEMENT", "it was run and judged to its end")
 	after, err := os.ReadFile(h.resultsFile())
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(after), string(before)))

@@ -50,11 +50,15 @@ func newBench(a *app.App) *cobra.Command {
 		Long: `Run a workload as a child process under several placements, interleaved, and compare them statistically.
 Results are stored in $XDG_STATE_HOME/piton/results.jsonl. On a terminal, piton bench alone asks for the workload.
 
+Each workload has placements of its own that are compared by default. Faster by 2 % takes 2 % less time. Where runs take
+less than 50 ms, or are too few, there is no verdict.
+
 A placement is one of these; the first one given is the base of the comparison:
   ` + strings.Replace(bench.PlacementHelp, "aggregate, ", "aggregate,\n  ", 1) + `
 With -o json: one {"type":"study"}, one {"type":"run"} per run when it ends, one {"type":"comparison"} per pair.
 With -o markdown, svg or html: a whole document.`,
-		Example: "  piton bench nqueens -n 13 --place normal --place least-loaded --place fifo:10 --runs 10\n" +
+		Example: "  piton bench nqueens\n" +
+			"  piton bench nqueens -n 15 --place normal --place fifo:10 --runs 20\n" +
 			"  piton bench matrix -n 500 --threads 100 --place normal --place spread -o json",
 		GroupID: app.GroupProve,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -165,11 +169,11 @@ func newBenchWorkload(a *app.App, w workload.Workload) *cobra.Command {
 		if len(p.Name) == 1 {
 			short = p.Name
 		}
-		help := p.Help
-		if p.Name == w.Length && p.Default != "0" {
-			help += "; if not given, so many that a run takes 0.3 to 1 s"
+		fs.VarP(v, p.Name, short, p.Help)
+		if f := fs.Lookup(p.Name); p.Name == w.Length && p.Default != "0" {
+			f.Usage += "; if not given, so many that a run takes 0.3 to 1 s"
+			f.DefValue = "" // the one that trial runs have
 		}
-		fs.VarP(v, p.Name, short, help)
 	}
 	o.addFlags(fs, strings.Join(w.Placements, ", "))
 	return cmd

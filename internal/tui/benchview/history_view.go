@@ -37,7 +37,7 @@ func (v *View) pastColumns() []list.Column[study] {
 	}
 }
 
-// work is what a study ran; runs is how often each, "" for several studies.
+// work is what a study ran; runs is how many of each placement count, "" for several studies.
 func (p study) work() string {
 	if p.published() {
 		return "paper " + p.names()
@@ -49,5 +49,9 @@ func (p study) runs() string {
 	if p.published() {
 		return ""
 	}
-	return strconv.Itoa(p.results.Study.Runs)
+	most := 0
+	for _, a := range p.report.Arms {
+		most = max(most, a.Runs)
+	}
+	return strconv.Itoa(most)
 }

@@ -48,5 +48,8 @@ func runName(r bench.RunResult, s bench.Study) string {
 	if r.Index < 0 {
 		return "warm-up"
 	}
+	if s.Until > 0 { // as many as it takes
+		return fmt.Sprintf("run %d", r.Index+1)
+	}
 	return fmt.Sprintf("run %d of %d", r.Index+1, s.Runs)
 }

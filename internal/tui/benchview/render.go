@@ -13,8 +13,12 @@ import (
 // leastHistory is how many lines of the list of past studies stay visible.
 const leastHistory = 3
 
-// roomyHeight is the height from which blank lines separate the parts of a study.
-const roomyHeight = 28
+// Heights from which blank lines separate the parts of a study, and from which the welcome
+// lists placements and published studies.
+const (
+	roomyHeight = 22
+	tallHeight  = 28
+)
 
 // leastPicture is how many free lines there are from which on a picture is drawn.
 const leastPicture = 10
@@ -30,7 +34,7 @@ func (v *View) gap(lines []string) []string {
 // Render draws the pane in width × height cells: the study that runs or is
 // shown above, the list of past ones below.
 func (v *View) Render(width, height int, th *theme.Theme) string {
-	v.roomy = height >= roomyHeight
+	v.roomy, v.tall = height >= roomyHeight, height >= tallHeight
 	upper := v.upper(width, th)
 	if free := height - len(upper) - v.Len() - 3; free >= leastPicture {
 		upper = append(upper, v.inlinePicture(width, free-1, th)...)

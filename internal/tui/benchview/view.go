@@ -60,6 +60,7 @@ type View struct {
 	trials   []bench.Results  // of this session, one run each
 	last     bench.Study      // what the form starts from; no workload before the first study
 	roomy    bool             // the window is high enough for blank lines
+	tall     bool             // and for lists of what there is
 
 	drawnKey pictureKey // what drawn is of
 	drawn    []string   // the picture in the pane

@@ -9,7 +9,7 @@ import (
 // welcome says what a study is, and of what it can be made.
 func (v *View) welcome(width int, th *theme.Theme) []string {
 	const text = "A study runs a workload repeatedly under several placements, interleaved, and compares them with the first: " +
-		"how much time is saved, and how certain that is."
+		"which is faster by how much, and how certain that is."
 	keys := rows.Keys(th, " n", "start a study")
 	if v.o.Papers != nil {
 		keys = rows.Keys(th, " n", "start a study", "p", "reproduce a published study")
@@ -32,10 +32,10 @@ func (v *View) welcome(width int, th *theme.Theme) []string {
 		}
 	}
 	terms("Workloads", len(v.o.Workloads), func(i int) (string, string) { return v.o.Workloads[i].Name, v.o.Workloads[i].Help })
-	if v.roomy { // the forms have the rest
+	if v.tall { // the forms have the rest
 		terms("Placements", len(offered), func(i int) (string, string) { return string(offered[i].placement), offered[i].help })
 	}
-	if v.roomy && v.o.Papers != nil {
+	if v.tall && v.o.Papers != nil {
 		terms("Published studies", len(paper.Papers), func(i int) (string, string) { return paper.Papers[i].Name, paper.Papers[i].Title })
 	}
 	return lines
