@@ -106,7 +106,7 @@ func TestExtendAddsRoundsToTheSameStudy(t *testing.T) {
 
 	trial, err := r.Trial(t.Context(), study)
 	require.NoError(t, err)
-	assert.Len(t, trial.Runs, 1)
+	assert.NotEmpty(t, trial.Runs)
 	h, err := r.Store.Read()
 	require.NoError(t, err)
 	require.Len(t, h.Studies, 1, "the same study")

@@ -99,15 +99,20 @@ func (r *Runner) rounds(ctx context.Context, results *bench.Results, on func(ben
 	return nil
 }
 
-// trialTime bounds a trial.
-const trialTime = 10 * time.Second
+// Bounds of a trial: of a run, and from when on it makes no further one.
+const (
+	trialTime  = 10 * time.Second
+	trialRuns  = 3
+	trialRound = 300 * time.Millisecond
+)
 
-// Trial makes one run of the study's work, unplaced, that is not kept: it shows how long a
-// run takes.
+// Trial makes a few runs of the study's work, unplaced, that are not kept, one where that
+// takes long: they show how long a run takes.
 func (r *Runner) Trial(ctx context.Context, study bench.Study) (bench.Results, error) {
 	t := *r
 	t.Store = nil
-	study.Placements, study.Runs, study.Warmup, study.Until, study.Timeout = []bench.Placement{bench.Normal}, 1, 0, 0, trialTime
+	study.Placements, study.Runs, study.Warmup, study.Until = []bench.Placement{bench.Normal}, trialRuns, 0, 0
+	study.Timeout, study.Budget = trialTime, trialRound
 	return t.Run(ctx, study, nil)
 }
 

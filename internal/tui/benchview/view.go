@@ -26,7 +26,7 @@ type Runner interface {
 	Run(ctx context.Context, study bench.Study, on func(bench.Event)) (bench.Results, error)
 	// Extend adds runs to a study until its intervals are narrow.
 	Extend(ctx context.Context, r bench.Results, on func(bench.Event)) (bench.Results, error)
-	// Trial makes one run that is not kept.
+	// Trial makes a few runs that are not kept.
 	Trial(ctx context.Context, study bench.Study) (bench.Results, error)
 }
 
@@ -57,7 +57,7 @@ type View struct {
 	notes    []string         // what was wrong with the file of results
 	shown    string           // id of the study of the past that is shown, "" for run
 	marked   string           // id of the study of the past that another is compared with
-	trials   []bench.Results  // of this session, one run each
+	trials   []bench.Results  // of this session
 	last     bench.Study      // what the form starts from; no workload before the first study
 	roomy    bool             // the window is high enough for blank lines
 	tall     bool             // and for lists of what there is

@@ -228,7 +228,7 @@ func TestHistoryShowsOneStudy(t *testing.T) {
 var screens = []struct {
 	name          string
 	width, height int
-}{{"80x24", 80, 20}, {"120x40", 120, 34}, {"200x50", 200, 44}}
+}{{"80x24", 80, 20}, {"100x30", 100, 24}, {"120x40", 120, 34}, {"200x50", 200, 44}}
 
 func TestLooks(t *testing.T) {
 	running := func(t *testing.T) *View {
