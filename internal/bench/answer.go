@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -65,15 +66,7 @@ func (rep Report) sorted() (better, worse, same, unclear, unjudged []Comparison)
 			same = append(same, c)
 		}
 	}
-	size := func(a, b Comparison) int {
-		switch a, b := math.Abs(a.Delta), math.Abs(b.Delta); {
-		case a > b:
-			return -1
-		case a < b:
-			return 1
-		}
-		return 0
-	}
+	size := func(a, b Comparison) int { return cmp.Compare(math.Abs(b.Delta), math.Abs(a.Delta)) }
 	slices.SortStableFunc(better, size)
 	slices.SortStableFunc(worse, size)
 	return better, worse, same, unclear, unjudged
@@ -112,15 +105,7 @@ func list(cs []Comparison, part func(Comparison) string) string {
 
 // widest is the comparison of which the largest effect would not have shown.
 func widest(cs []Comparison) Comparison {
-	return slices.MaxFunc(cs, func(a, b Comparison) int {
-		switch {
-		case a.Visible > b.Visible:
-			return 1
-		case a.Visible < b.Visible:
-			return -1
-		}
-		return 0
-	})
+	return slices.MaxFunc(cs, func(a, b Comparison) int { return cmp.Compare(a.Visible, b.Visible) })
 }
 
 // same is about placements that do not differ.
@@ -191,5 +176,5 @@ func (rep Report) Best() (c Comparison, ok bool) {
 	if found := append(better, worse...); len(found) > 0 {
 		return found[0], true
 	}
-	return Comparison{}, false
+	return c, false
 }

@@ -36,36 +36,26 @@ const leastEffect = 0.01
 // far: one that is wider would squeeze everything else, and is marked at the end.
 func (e Effects) axis() axis {
 	limit, narrowest := leastEffect, math.Inf(1)
+	var ends []float64
 	for _, r := range e.Rows {
-		if r.Remark == "" {
-			limit = max(limit, math.Abs(r.Value))
-			if r.HaveInterval {
-				narrowest = min(narrowest, (r.High-r.Low)/2)
-			}
-		}
 		if r.Published != nil {
-			limit = max(limit, math.Abs(*r.Published))
+			limit, ends = max(limit, math.Abs(*r.Published)), append(ends, *r.Published)
+		}
+		if r.Remark != "" {
+			continue
+		}
+		limit, ends = max(limit, math.Abs(r.Value)), append(ends, r.Value)
+		if r.HaveInterval {
+			narrowest, ends = min(narrowest, (r.High-r.Low)/2), append(ends, r.Low, r.High)
 		}
 	}
 	if !math.IsInf(narrowest, 1) {
 		limit = max(limit, narrowest)
 	}
 	ax := axis{low: -leastEffect, high: leastEffect}
-	reach := func(v float64) {
+	for _, v := range ends {
 		v = min(max(v, -2*limit), 2*limit)
 		ax.low, ax.high = min(ax.low, v), max(ax.high, v)
-	}
-	for _, r := range e.Rows {
-		if r.Remark == "" {
-			reach(r.Value)
-			if r.HaveInterval {
-				reach(r.Low)
-				reach(r.High)
-			}
-		}
-		if r.Published != nil {
-			reach(*r.Published)
-		}
 	}
 	// Each side has room for its word.
 	ax.low, ax.high = min(ax.low, -ax.high/3), max(ax.high, -ax.low/3)
