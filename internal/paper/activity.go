@@ -12,7 +12,7 @@ import (
 var activity = Paper{
 	Name: "activity", Title: "CPU time lost to others (activity tracker)",
 	Source: "Published in a course report: Intel Core i7-3610QM at 2.3 GHz, pinned to CPU 0, 84 ms observed.",
-	weight: 0.7, probe: bench.Study{Args: args("--ms", 100), Placements: []bench.Placement{leastLoaded}}, cells: activityCells, scales: len(activityMs), own: []string{"quiet", "noise"}, present: activitySection,
+	weight: 0.7, probe: bench.Study{Args: args("--ms", 100), Placements: []bench.Placement{leastLoaded}}, sizes: alternatives(len(activityMs), activityCells), rounds: ownRounds, own: []string{"quiet", "noise"}, present: activitySection,
 }
 
 var activityMs = []int{5000, 1000, 200}

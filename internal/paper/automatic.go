@@ -16,7 +16,7 @@ import (
 var automatic = Paper{
 	Name: "automatic", Title: "Automatic placement: piton auto compared with the best of all candidates",
 	Source: "Not a published study: each workload runs without end under the kernel's placement, piton auto's search is made, and then all its candidates are tried to find the best.",
-	weight: 4, made: func(r bench.Results) bool { _, made := searchOf(r); return made }, cells: automaticCells, scales: 1, present: automaticSection,
+	weight: 4, made: func(r bench.Results) bool { _, made := searchOf(r); return made }, sizes: alternatives(1, automaticCells), present: automaticSection,
 }
 
 // ownRuns is the rate of the work, as the workload counts it; others are package runner's.

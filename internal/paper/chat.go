@@ -13,7 +13,7 @@ import (
 var chat = Paper{
 	Name: "chat", Title: "Chat: threads of one address space run together",
 	Source: "Published by Yamada and Kusakabe: Core 2 Duo at 1.86 GHz, 2 MB shared cache, Linux 2.6.17; 10 rooms of 20 members, 100-byte messages; figures at 2000 messages.",
-	weight: 2, probe: bench.Study{Args: args("--rooms", 10, "--messages", 1)}, cells: chatCells, scales: len(chatMessages), own: []string{"1 kernel"}, present: chatSection,
+	weight: 2, probe: bench.Study{Args: args("--rooms", 10, "--messages", 1)}, sizes: alternatives(len(chatMessages), chatCells), own: []string{"1 kernel"}, present: chatSection,
 }
 
 var chatMessages = []int{2000, 500, 100, 20, 5}

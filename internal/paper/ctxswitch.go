@@ -12,7 +12,7 @@ import (
 var ctxswitch = Paper{
 	Name: "ctxswitch", Title: "Context switches: timeslices and cost",
 	Source: "Published in a course report (timeslices, i7-3610QM) and by Yamada and Kusakabe (LMbench lat_ctx in cycles: Core 2 Duo at 1.86 GHz, Core Duo, Athlon 64 X2).",
-	weight: 0.7, probe: bench.Study{Args: args("--mode", "pipe", "--rounds", 2000)}, cells: ctxswitchCells, scales: len(switchScales), own: []string{"turns", "pipe 0"}, present: ctxswitchSection,
+	weight: 0.7, probe: bench.Study{Args: args("--mode", "pipe", "--rounds", 2000)}, sizes: alternatives(len(switchScales), ctxswitchCells), own: []string{"turns", "pipe 0"}, present: ctxswitchSection,
 }
 
 var switchScales = []struct{ rounds, ms int }{{100_000, 2000}, {20_000, 500}, {2000, 100}}

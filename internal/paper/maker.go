@@ -25,11 +25,7 @@ func (r *Run) planMade(p Paper) error {
 	if r.o.Makers[p.Name] == nil {
 		return nil
 	}
-	scale := 0
-	for scale < p.scales-1 && roundTime(p.cells(r.o.Machine, scale), 1, 0) > fillShare*r.planned(p).Seconds() {
-		scale++
-	}
-	for _, c := range p.cells(r.o.Machine, scale) {
+	for _, c := range p.choose(r.o.Machine, fillShare*r.planned(p).Seconds(), 1, 0) {
 		if err := r.begin(p, c, 0, 0); err != nil {
 			return err
 		}

@@ -13,21 +13,15 @@ import (
 var matrix = Paper{
 	Name: "matrix", Title: "Matrix product: threads mapped manually or by the kernel",
 	Source: "Published 2010: Core 2 Duo T5870 at 2 GHz and Core 2 Quad Q6600 at 2.4 GHz; each thread computes an equal share; manual mapping is round robin over the CPUs.",
-	weight: 2, probe: bench.Study{Args: args("-n", 200, "--threads", 1)}, cells: matrixCells, scales: len(matrixSizes), present: matrixSection,
+	weight: 2, probe: bench.Study{Args: args("-n", 200, "--threads", 1)}, sizes: matrixGrid, present: matrixSection,
 }
 
-// matrixSize is a dimension with its numbers of threads.
-type matrixSize struct {
-	n       int
-	threads []int
-}
-
-var matrixSizes = [][]matrixSize{
-	{{500, []int{100, 250, 500}}, {1000, []int{100, 250, 500, 1000}}},
-	{{500, []int{100, 250, 500}}, {1000, []int{500, 1000}}},
-	{{250, []int{100, 250}}, {500, []int{100, 250, 500}}},
-	{{100, []int{50, 100}}, {200, []int{100, 200}}},
-}
+// matrixSizes are dimensions with the numbers of threads, those published first.
+var matrixSizes = []struct {
+	n         int
+	threads   []int
+	published bool
+}{{1000, []int{500, 1000}, true}, {500, []int{100, 250, 500}, true}, {250, []int{100, 250}, false}, {200, []int{100, 200}, false}, {100, []int{50, 100}, false}}
 
 // The mappings, as the workload spells them.
 const (
@@ -35,26 +29,24 @@ const (
 	byKernel = "kernel"
 )
 
-// matrixCells are all CPUs and, where there are more, the published two and four.
-func matrixCells(m Machine, scale int) []cell {
-	var out []cell
-	for _, cores := range matrixCores(m) {
-		place := onlyNormal
-		if cores < len(m.CPUs) {
-			place = []bench.Placement{bench.Placement("cpu:" + cpuList(m.CPUs[:cores]))}
-		}
-		for _, size := range matrixSizes[scale] {
-			add := func(threads int, mapping string, speedup int) {
-				out = append(out, cell{fmt.Sprintf("%d %d %d %s", cores, size.n, threads, mapping),
-					bench.Study{Args: args("-n", size.n, "--threads", threads, "--mapping", mapping), Placements: place},
-					math.Pow(float64(size.n)/200, 3.3) / float64(speedup)})
+// matrixGrid is measured on all CPUs and, where there are more, the published two and four.
+func matrixGrid(m Machine) (out []size) {
+	for _, dim := range matrixSizes {
+		var cells []cell
+		for _, cores := range matrixCores(m) {
+			place := onlyNormal
+			if cores < len(m.CPUs) {
+				place = []bench.Placement{bench.Placement("cpu:" + cpuList(m.CPUs[:cores]))}
 			}
-			add(1, byKernel, 1)
-			for _, threads := range size.threads {
-				add(threads, manual, cores)
-				add(threads, byKernel, cores)
+			for _, threads := range dim.threads {
+				for _, mapping := range []string{manual, byKernel} {
+					cells = append(cells, cell{fmt.Sprintf("%d %d %d %s", cores, dim.n, threads, mapping),
+						bench.Study{Args: args("-n", dim.n, "--threads", threads, "--mapping", mapping), Placements: place},
+						math.Pow(float64(dim.n)/200, 3.3) / float64(cores)})
+				}
 			}
 		}
+		out = append(out, size{published: dim.published, ways: [][]cell{cells}})
 	}
 	return out
 }
@@ -126,31 +118,5 @@ func matrixSection(m Machine, g *cells) report.Section {
 		b, okToo := arm(pairs[i][1], "")
 		t.Rows = append(t.Rows, append(line, value(pairs[i][1]), value(pairs[i][0]), gain(a.Median, b.Median, ok && okToo), verdict))
 	}
-	return report.Section{Tables: []report.Table{t}, Figures: speedups(m, g, rows)}
-}
-
-// speedups are over one thread, which the kernel maps.
-func speedups(m Machine, g *cells, rows [][3]int) []chart.Figure {
-	l := chart.Lines{X: "threads", Y: "speed-up over one thread", FromZero: true}
-	index := map[string]int{}
-	for _, r := range rows {
-		base, ok := arm(g.of("%d %d 1 %s", r[0], r[1], byKernel), "")
-		if r[0] != len(m.CPUs) || !ok {
-			continue
-		}
-		for _, mapping := range []string{manual, byKernel} {
-			a, ok := arm(g.of("%d %d %d %s", r[0], r[1], r[2], mapping), "")
-			if !ok {
-				continue
-			}
-			name := fmt.Sprintf("n %d, %s", r[1], mapping)
-			if _, there := index[name]; !there {
-				index[name] = len(l.Lines)
-				l.Lines = append(l.Lines, chart.Line{Name: name})
-			}
-			line := &l.Lines[index[name]]
-			line.Points = append(line.Points, chart.Point{X: float64(r[2]), Y: base.Median / a.Median})
-		}
-	}
-	return []chart.Figure{{Title: fmt.Sprintf("Speed-up on %d CPUs", len(m.CPUs)), Plot: l}}
+	return report.Section{Tables: []report.Table{t}}
 }

@@ -12,7 +12,7 @@ import (
 var memlat = Paper{
 	Name: "memlat", Title: "Latency of caches and memory (LMbench)",
 	Source: "Published by Yamada and Kusakabe: LMbench on Core 2 Duo at 1.86 GHz, Core Duo and Athlon 64 X2, in cycles.",
-	weight: 0.7, probe: bench.Study{Args: args("--size", 2), Placements: []bench.Placement{leastLoaded}}, cells: memlatCells, scales: len(memlatMiB), own: []string{"curve"}, present: memlatSection,
+	weight: 0.7, probe: bench.Study{Args: args("--size", 2), Placements: []bench.Placement{leastLoaded}}, sizes: alternatives(len(memlatMiB), memlatCells), rounds: ownRounds, own: []string{"curve"}, present: memlatSection,
 }
 
 // memlatMiB are the largest sizes, 0 being four times the last-level cache, and

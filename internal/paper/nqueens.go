@@ -20,8 +20,15 @@ const (
 var nqueens = Paper{
 	Name: "nqueens", Title: "N-Queens: pinned and real-time (PI-Tool)",
 	Source: "Published 2014: Intel Core i7-4770K, 4 cores, 8 threads, 3.5 GHz, Linux 3.14; FIFO and RR at priority 6, pinned to one CPU.",
-	weight: 3, probe: bench.Study{Args: args("-n", 13), Placements: []bench.Placement{leastLoaded}}, cells: queensCells, scales: 6, present: queens,
+	weight: 3, probe: bench.Study{Args: args("-n", queensProbe), Placements: []bench.Placement{leastLoaded}}, sizes: queensSizes, rounds: queensRounds, present: queens,
 }
+
+// queensProbe is a board that takes long enough to be measured, and queensRounds what a verdict
+// takes: the rank test of 5 and 5 runs has p = 0.008 at best, enough for three comparisons.
+const (
+	queensProbe  = 14
+	queensRounds = 5
+)
 
 // queensPublished are the seconds by N: normal, Tuna FIFO, Tuna RR, PI-Tool FIFO,
 // PI-Tool RR.
@@ -33,19 +40,28 @@ var queensPublished = map[int][5]int{
 // queensCost is the work by N, 13 being 1.
 var queensCost = map[int]float64{8: 0.0003, 9: 0.0012, 10: 0.006, 11: 0.035, 12: 0.175, 13: 1, 14: 6.2, 15: 40.5, 16: 278}
 
-func queensCells(m Machine, scale int) []cell {
-	var out []cell
-	for n := 13 - scale; n <= 16-scale; n++ {
-		for _, load := range []struct {
-			name  string
-			noise int
-		}{{"quiet", 0}, {"noise", len(m.CPUs)}} {
-			s := bench.Study{Args: args("-n", n, "--threads", 1), Noise: load.noise, Placements: []bench.Placement{bench.Normal, leastLoaded, pitonFIFO, pitonRR}}
-			out = append(out, cell{fmt.Sprintf("%d %s", n, load.name), s, queensCost[n]})
-			if m.Tuna {
-				s.Placements = tunaPlacements(m)
-				out = append(out, cell{fmt.Sprintf("%d %s %s", n, load.name, tunaKey), s, queensCost[n]})
-			}
+// queensSizes are the boards, with tuna where there is time for it, and without least-loaded, which
+// was not published, where there is not even time for that.
+func queensSizes(m Machine) (out []size) {
+	all := []bench.Placement{bench.Normal, leastLoaded, pitonFIFO, pitonRR}
+	for n := 16; n >= 8; n-- {
+		_, published := queensPublished[n]
+		s := size{published: published, ways: [][]cell{queensCells(m, n, all), queensCells(m, n, []bench.Placement{bench.Normal, pitonFIFO, pitonRR})}}
+		if m.Tuna {
+			s.ways = slices.Insert(s.ways, 0, queensCells(m, n, all, tunaPlacements(m)...))
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func queensCells(m Machine, n int, place []bench.Placement, byTuna ...bench.Placement) (out []cell) {
+	for i, load := range []string{"quiet", "noise"} {
+		s := bench.Study{Args: args("-n", n, "--threads", 1), Noise: i * len(m.CPUs), Placements: place}
+		cost := queensCost[n] / queensCost[queensProbe]
+		out = append(out, cell{fmt.Sprintf("%d %s", n, load), s, cost})
+		if s.Placements = byTuna; byTuna != nil {
+			out = append(out, cell{fmt.Sprintf("%d %s %s", n, load, tunaKey), s, cost})
 		}
 	}
 	return out

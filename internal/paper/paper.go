@@ -29,10 +29,9 @@ type Paper struct {
 	probe bench.Study
 	// made, if not nil, is a study whose cells are each made whole by a Maker, and reports
 	// whether one is. Its cells may be of several workloads.
-	made func(bench.Results) bool
-	// cells are the grid at a scale, 0 the published one and scales-1 the smallest.
-	cells  func(m Machine, scale int) []cell
-	scales int
+	made   func(bench.Results) bool
+	sizes  func(m Machine) []size // the largest first
+	rounds int                    // that a verdict takes in every cell, where it is not verdictRounds
 	// own are the keys of the cells whose own pictures are shown.
 	own []string
 	// present makes the tables and figures.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,8 +23,8 @@ type Progress struct {
 	Paper  string
 	Cell   string          // that runs now
 	Run    bench.RunResult // its PID is 0 between runs
-	Round  int             // of the paper, from 1
-	Cells  int             // done in this round
+	Round  int             // of the cell, from 1
+	Cells  int             // before it in the paper
 	Of     int
 	Left   time.Duration // until the end at the latest
 	Result []bench.Results
@@ -41,14 +42,6 @@ type Options struct {
 	Keep func(bench.Grid) error
 	On   func(Progress) // may be nil
 }
-
-// Rounds of a paper: at most, and as many as its sizes are chosen for. Six are what
-// an interval of a median needs, five what the rank test needs for four placements.
-const (
-	mostRounds   = 10
-	wantedRounds = 6
-	leastRounds  = 5
-)
 
 // Run is papers being run.
 type Run struct {
@@ -112,8 +105,7 @@ func (r *Run) left() time.Duration { return max(r.o.Budget-time.Since(r.start), 
 // probeTime bounds a probe; a machine that needs longer gets the smallest sizes.
 const probeTime = 10 * time.Second
 
-// plan probes, and begins the cells of the largest sizes of which the wanted
-// rounds fit into the paper's share.
+// plan probes, and begins the cells of the sizes that fit into the paper's share.
 func (r *Run) plan(ctx context.Context, p Paper) error {
 	if p.made != nil {
 		return r.planMade(p)
@@ -137,28 +129,12 @@ func (r *Run) plan(ctx context.Context, p Paper) error {
 		work = max(last.Seconds, 1e-4)
 		start = max(time.Since(began).Seconds()-work, 0)
 	}
-	for _, c := range r.choose(p, work, start) {
+	for _, c := range p.choose(r.o.Machine, plannedShare*r.planned(p).Seconds(), work, start) {
 		if err := r.begin(p, c, work, start); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// choose returns the cells of the largest sizes of which enough rounds fit into
-// the paper's share. Where starting and placing takes most of the time, smaller
-// sizes would not make more rounds: then there are fewer.
-func (r *Run) choose(p Paper, work, start float64) []cell {
-	share := r.planned(p).Seconds()
-	for scale := range p.scales {
-		cells := p.cells(r.o.Machine, scale)
-		round, overhead := roundTime(cells, work, start), roundTime(cells, 0, start)
-		rounds := min(max(share/2/max(overhead, 1e-9), leastRounds), wantedRounds)
-		if round*rounds <= share || round-overhead < overhead/2 {
-			return cells
-		}
-	}
-	return p.cells(r.o.Machine, p.scales-1)
 }
 
 // planned is a paper's share of the whole budget.
@@ -172,24 +148,6 @@ func (r *Run) planned(p Paper) time.Duration {
 
 // probeKey is the cell of a probe, which no table shows.
 const probeKey = "probe"
-
-func roundTime(cells []cell, work, start float64) float64 {
-	sum := 0.0
-	for _, c := range cells {
-		sum += c.seconds(work, start)
-	}
-	return sum
-}
-
-// seconds is about how long a round of the cell takes. Background load takes half
-// of what the kernel shares out.
-func (c cell) seconds(work, start float64) float64 {
-	one := c.cost * work
-	if c.study.Noise > 0 {
-		one *= 2
-	}
-	return float64(len(c.study.Placements)) * (one + start)
-}
 
 func (r *Run) begin(p Paper, c cell, work, start float64) error {
 	c.study.Workload, c.study.Runs = cmp.Or(c.study.Workload, p.Name), cmp.Or(c.study.Runs, mostRounds)
@@ -233,25 +191,22 @@ func (r *Run) Finish(ctx context.Context) error {
 	return nil
 }
 
-// paper makes rounds of one paper. A round begins only if it should end within
-// the share, but for the first, which the sizes were chosen for.
+// paper makes rounds of one paper, each if it should end within the paper's share of the time; but
+// the first round of the smallest size is made anyway, which was chosen for it.
 func (r *Run) paper(ctx context.Context, p Paper) error {
 	until := time.Now().Add(r.share(p))
 	if p.made != nil {
 		return r.make(ctx, p, until)
 	}
-	for round := range mostRounds {
-		missing := r.missing(p, func(c bench.Results) bool { return c.Rounds() <= round })
-		if round > 0 && time.Now().Add(r.cost(missing)).After(until) {
+	cells := r.missing(p, func(bench.Results) bool { return true })
+	for r.left() > 0 {
+		i := r.next(p, time.Until(until).Seconds())
+		if i < 0 {
 			return nil
 		}
-		for n, i := range missing {
-			if r.left() == 0 {
-				return nil
-			}
-			if err := r.round(ctx, p, i, r.runner(r.Results[i].Study).Round, Progress{Round: round + 1, Cells: n, Of: len(missing)}); err != nil {
-				return err
-			}
+		at := Progress{Round: r.Results[i].Rounds() + 1, Cells: slices.Index(cells, i), Of: len(cells)}
+		if err := r.round(ctx, p, i, r.runner(r.Results[i].Study).Round, at); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -265,15 +220,6 @@ func (r *Run) missing(p Paper, is func(bench.Results) bool) (out []int) {
 		}
 	}
 	return out
-}
-
-// cost is about how long a round of the cells takes.
-func (r *Run) cost(indices []int) time.Duration {
-	sum := 0.0
-	for _, i := range indices {
-		sum += r.costs[r.Results[i].Study.Cell]
-	}
-	return time.Duration(sum * float64(time.Second))
 }
 
 // round makes a round of a cell by one.

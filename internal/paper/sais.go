@@ -13,7 +13,7 @@ import (
 var sais = Paper{
 	Name: "sais", Title: "Source-aware delivery of packets (SAIs)",
 	Source: "Published 2011, on a client with 2 × quad Opteron 2384 at 2.7 GHz, up to 3 network cards of 1 Gb/s and 8 to 48 PVFS servers; strips of 64 KB are merged to transfers of 1 MB.",
-	weight: 3, made: func(r bench.Results) bool { _, made := deliveredIn(r); return made }, cells: saisCells, scales: len(saisLoads), present: saisSection,
+	weight: 3, made: func(r bench.Results) bool { _, made := deliveredIn(r); return made }, sizes: alternatives(len(saisLoads), saisCells), present: saisSection,
 }
 
 // saisLoad is the traffic of a cell: so many servers, which send as fast as they can or at

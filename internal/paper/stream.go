@@ -12,7 +12,7 @@ import (
 var stream = Paper{
 	Name: "stream", Title: "Memory bandwidth from each CPU to each node (STREAM)",
 	Source: "Published in a course report: 4 × AMD Opteron 6348 at 2.8 GHz, nodes 0, 2, 4 and 6, all at distance 16 from each other; memory of node 0, used from CPUs of each node.",
-	weight: 1.5, probe: bench.Study{Args: args("--size", 16, "--reps", 2)}, cells: streamCells, scales: len(streamScales), own: []string{"grid"}, present: streamSection,
+	weight: 1.5, probe: bench.Study{Args: args("--size", 16, "--reps", 2)}, sizes: alternatives(len(streamScales), streamCells), rounds: ownRounds, own: []string{"grid"}, present: streamSection,
 }
 
 // streamScales are MiB of an array, 0 being four times the last-level cache, and

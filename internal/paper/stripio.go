@@ -12,7 +12,7 @@ import (
 var stripio = Paper{
 	Name: "stripio", Title: "Strip I/O: source-aware interrupts",
 	Source: "Published 2011, simulation on a RAM disk with 2 × quad Opteron 2384 at 2.7 GHz: two threads of one process (source-aware) against two processes; the peak was 3576.58 MB/s and 53.23 % more; from as many applications as cores on about 2500 MB/s both.",
-	weight: 1.5, probe: bench.Study{Args: args("--size", 64)}, cells: stripCells, scales: len(stripMiB), own: []string{"1 threads"}, present: stripSection,
+	weight: 1.5, probe: bench.Study{Args: args("--size", 64)}, sizes: alternatives(len(stripMiB), stripCells), own: []string{"1 threads"}, present: stripSection,
 }
 
 var stripMiB = []int{1024, 256, 64}

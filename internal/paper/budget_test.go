@@ -1,0 +1,112 @@
+package paper
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/bench"
+)
+
+// onTwoCPUs is how long runs take on a machine with two CPUs, more of 16 queens than those of
+// smaller boards let expect.
+func onTwoCPUs(more float64) func(s bench.Study, p bench.Placement) time.Duration {
+	return func(s bench.Study, p bench.Placement) time.Duration {
+		seconds := 0.01
+		switch values := strings.Join(s.Args, " "); {
+		case s.Workload == "nqueens":
+			n := map[string]int{"13": 13, "14": 14, "15": 15, "16": 16}[s.Args[1]]
+			if seconds = queensCost[n] * 6 / 278; n == 16 {
+				seconds *= more
+			}
+			if s.Noise > 0 && !strings.Contains(string(p), "+") {
+				seconds *= 1.7
+			}
+		case strings.Contains(values, "-n 1000"):
+			seconds = 0.9
+		case strings.Contains(values, "-n 500"):
+			seconds = 0.09
+		}
+		return time.Duration(seconds * float64(time.Second))
+	}
+}
+
+// roundsWithin are the rounds of each cell of a paper after a budget.
+func roundsWithin(t *testing.T, p Paper, budget time.Duration, more float64) map[string]int {
+	t.Helper()
+	rounds := map[string]int{}
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		run, err := Start(t.Context(), []Paper{p}, options(&fakeRunner{takes: onTwoCPUs(more)}, budget))
+		require.NoError(t, err)
+		require.NoError(t, run.Finish(t.Context()))
+		assert.LessOrEqual(t, time.Since(start), budget)
+		for _, c := range run.Results {
+			rounds[strings.TrimPrefix(c.Study.Cell, p.Name+" ")] = c.Rounds()
+		}
+	})
+	return rounds
+}
+
+// TestTheBudgetGoesToTheLargestSizes: those published that get enough rounds for a verdict in all
+// their cells, and smaller ones in the time that is left.
+func TestTheBudgetGoesToTheLargestSizes(t *testing.T) {
+	assert.Equal(t, map[string]int{"16 quiet": 6, "16 noise": 6, "15 quiet": 6, "15 noise": 6, "14 quiet": 7, "14 noise": 7},
+		roundsWithin(t, nqueens, 5*time.Minute, 1), "13 is too short to judge")
+	assert.Equal(t, map[string]int{"15 quiet": 10, "15 noise": 10, "14 quiet": 6, "14 noise": 6}, roundsWithin(t, nqueens, 90*time.Second, 1))
+	assert.Equal(t, map[string]int{"14 quiet": 10, "14 noise": 10}, roundsWithin(t, nqueens, 20*time.Second, 1))
+	assert.Equal(t, map[string]int{"2 1000 500 manual": 10, "2 1000 500 kernel": 10, "2 1000 1000 manual": 10, "2 1000 1000 kernel": 10,
+		"2 500 100 manual": 10, "2 500 100 kernel": 10, "2 500 250 manual": 10, "2 500 250 kernel": 10, "2 500 500 manual": 10, "2 500 500 kernel": 10},
+		roundsWithin(t, matrix, 5*time.Minute, 1), "every published row of two cores")
+}
+
+// TestASizeThatGetsNoVerdictIsGivenUp: 16 queens take three times as long as expected.
+func TestASizeThatGetsNoVerdictIsGivenUp(t *testing.T) {
+	rounds := roundsWithin(t, nqueens, 5*time.Minute, 3)
+	assert.Less(t, rounds["16 quiet"], queensRounds)
+	assert.Equal(t, mostRounds, rounds["15 quiet"])
+	assert.Equal(t, mostRounds, rounds["15 noise"])
+}
+
+// TestTunaTakesItsTime: its cells are measured where there is time for them as well.
+func TestTunaTakesItsTime(t *testing.T) {
+	keys := func(seconds float64) (out []string) {
+		for _, c := range nqueens.choose(Machine{CPUs: cpus(2), Tuna: true}, seconds, 0.134, 0.01) {
+			out = append(out, c.key)
+		}
+		return out
+	}
+	assert.Equal(t, []string{"16 quiet", "16 noise", "15 quiet", "15 noise", "14 quiet", "14 quiet tuna", "14 noise", "14 noise tuna"}, keys(270))
+	assert.Equal(t, []string{"15 quiet", "15 quiet tuna", "15 noise", "15 noise tuna"}, keys(70)[:4])
+}
+
+// TestAnInterruptedCellGoesOn: rounds differ by cell, and none is made twice.
+func TestAnInterruptedCellGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		rounds := map[string]int{}
+		fake := &fakeRunner{takes: onTwoCPUs(1), rounds: rounds}
+		fake.stop = func(cell string) {
+			if cell == "nqueens 16 noise" && rounds["nqueens 16 noise"] == 2 {
+				cancel()
+			}
+		}
+		o := options(fake, 5*time.Minute)
+		run, err := Start(ctx, []Paper{nqueens}, o)
+		require.NoError(t, err)
+		require.ErrorIs(t, run.Finish(ctx), context.Canceled)
+		assert.Equal(t, map[string]int{"nqueens probe": 1, "nqueens 16 quiet": 3, "nqueens 16 noise": 2}, rounds)
+		fake.stop = nil
+		require.NoError(t, Resume(run.Grid, run.Results, []Paper{nqueens}, o).Finish(t.Context()))
+		assert.GreaterOrEqual(t, rounds["nqueens 16 quiet"], queensRounds)
+		assert.GreaterOrEqual(t, rounds["nqueens 15 quiet"], queensRounds)
+		for _, c := range run.Results {
+			assert.LessOrEqual(t, rounds[c.Study.Cell], mostRounds, c.Study.Cell)
+		}
+	})
+}
