@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -9,7 +10,7 @@ import (
 	"piton/internal/chart"
 )
 
-// figureWidth is that of the figures in markdown, in cells.
+// figureWidth is that of the figures in markdown and in text that has no width, in cells.
 const figureWidth = 90
 
 // Markdown writes sections as GitHub renders it, with the figures that are drawn in text.
@@ -149,8 +150,8 @@ func (t Table) block(w io.Writer, rows [][]string, widths, columns []int) error 
 	return err
 }
 
-// Text writes a section for a terminal of width cells, 0 for no limit, without its
-// figures.
+// Text writes a section for a terminal of width cells, 0 for no limit, with no other
+// figures than effects.
 func Text(w io.Writer, s Section, width int) error {
 	wrapped := func(text string) error {
 		lines := []string{visible(text)}
@@ -170,6 +171,14 @@ func Text(w io.Writer, s Section, width int) error {
 		}
 		if err := wrapped(l); err != nil {
 			return err
+		}
+	}
+	for _, f := range s.Figures {
+		if e, ok := f.Plot.(chart.Effects); ok && !e.Empty() {
+			lines := e.Text(cmp.Or(width, figureWidth))
+			if _, err := fmt.Fprintf(w, "\n%s\n%s\n", visible(f.Title), visible(strings.Join(lines, "\n"))); err != nil {
+				return err
+			}
 		}
 	}
 	for _, t := range s.Tables {

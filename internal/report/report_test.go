@@ -1,13 +1,16 @@
 package report
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench"
 	"piton/internal/bench/runner"
+	"piton/internal/chart"
 )
 
 func TestCommandLineRunsAStudyAgain(t *testing.T) {
@@ -35,4 +38,18 @@ func TestCommandLineRunsAStudyAgain(t *testing.T) {
 	}
 	assert.Equal(t, "run --noise 1 -- sh -c 'a b'", Command(bench.Study{Workload: bench.CommandWorkload, Args: []string{"sh", "-c", "a b"}, Noise: 1}))
 	assert.Equal(t, "attach 3641 'my app' --noise 2", Command(bench.Study{Workload: bench.AttachWorkload, Args: []string{"3641", "my app"}, Noise: 2}))
+}
+
+// TestTheAnswerComesFirst and then what shows it, before the tables.
+func TestTheAnswerComesFirst(t *testing.T) {
+	s := Section{Title: "Queens", Answer: "fifo is <2 % faster.", Lead: []string{"As of then."},
+		Figures: []chart.Figure{{Title: "Time saved", Plot: chart.Effects{Rows: []chart.EffectRow{{Label: "fifo", Value: 0.02}}}}},
+		Tables:  []Table{{Title: "Placements", Head: []string{"placement"}, Rows: [][]string{{"normal"}}}}}
+	var text, markdown, html bytes.Buffer
+	require.NoError(t, Text(&text, s, 60))
+	assert.Regexp(t, `(?s)^Queens\nfifo is <2 % faster\.\nAs of then\.\n\nTime saved\n +slower .*\nfifo .*●.*Placements\nplacement\nnormal\n$`, text.String())
+	require.NoError(t, Markdown(&markdown, []Section{s}))
+	assert.Regexp(t, `^## Queens\n\n\*\*fifo is &lt;2 % faster\.\*\*\n\nAs of then\.\n`, markdown.String())
+	require.NoError(t, HTML(&html, Page{Sections: []Section{s}}))
+	assert.Regexp(t, `(?s)<h2>Queens</h2>\n<p class="answer">fifo is &lt;2 % faster\.</p>\n<p>As of then\.</p>\n<figure>.*<h3>Placements</h3>`, html.String())
 }
