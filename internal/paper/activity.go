@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"strings"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
@@ -40,6 +41,10 @@ func activitySection(_ Machine, g *cells) report.Section {
 		}
 		t.Rows = append(t.Rows, line)
 	}
+	s := report.Section{Answer: "Published: 0.225 % of a CPU's time was lost to others, every 2.89 ms. " + notMeasured}
+	if !ok && !okToo {
+		return s
+	}
 	row("counter frequency", "2294 MHz", func(r activitywork.Result) string { return fmt.Sprintf("%.1f MHz", r.CounterHz/1e6) })
 	row("inactive threshold", "2500 cycles", func(r activitywork.Result) string {
 		return chart.Digits(r.ThresholdNs*r.CounterHz/1e9) + " cycles"
@@ -55,5 +60,13 @@ func activitySection(_ Machine, g *cells) report.Section {
 		}
 		return chart.Quantity(r.Tick.Hz, "Hz")
 	})
-	return report.Section{Tables: []report.Table{t}}
+	lost := func(r activitywork.Result, ok bool) string {
+		if !ok {
+			return "not measured"
+		}
+		return fmt.Sprintf("%s, every %s", chart.Percent(r.Share), chart.Quantity(r.MeanActiveNs/1e9, "s"))
+	}
+	s.Answer = fmt.Sprintf("%s%s: %s. Under load: %s.", strings.TrimSuffix(s.Answer, notMeasured), g.today("quiet"), lost(quiet, ok), lost(noisy, okToo))
+	s.Tables = []report.Table{t}
+	return s
 }

@@ -1,10 +1,9 @@
 package paper
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
-	"slices"
 	"strings"
 
 	"piton/internal/auto"
@@ -70,19 +69,28 @@ func automaticSection(_ Machine, g *cells) report.Section {
 		"Rates: runs of the work; switches or bytes where each is a unit of it; CPU time where the work lasts a fixed time, which does not show how fast it ran.",
 		"Work lost: the share by which the rate over the whole search is below the mean of its periods under the kernel's placement. Below 0 it was gained, or is chance.",
 	}}
-	for _, load := range automaticLoads {
-		bars := chart.Bars{Unit: "%", Legend: []string{"manual best", "auto"}}
+	said := words{"more work", "less work"}
+	for i, load := range automaticLoads {
+		var all, kernels, bests []finding
 		for _, w := range searchedWorks {
 			r := g.of("%s %s", w.name, load)
 			d, ok := searchOf(r)
-			line := searchLine{results: r, found: d, ok: ok}
+			if !ok {
+				continue
+			}
+			line := searchLine{results: r, found: d}
 			near.Rows = append(near.Rows, append([]string{w.name, load}, line.near()...))
 			cost.Rows = append(cost.Rows, append([]string{w.name, load}, line.cost()...))
-			bars.Bars = append(bars.Bars, line.bars(w.name)...)
+			kernels, bests = append(kernels, line.finding(w.name, d.Kept, 0)), append(bests, line.finding(w.name, d.Kept, d.Manual))
+			all = append(all, line.finding(w.name+", manual best", d.Manual, 0), line.finding(w.name+", auto", d.Kept, 0))
 		}
-		s.Figures = append(s.Figures, chart.Figure{Title: fmt.Sprintf("Rate on a %s machine, the kernel's placement = 100 %%", load), Plot: bars,
-			Note: fmt.Sprintf("Intervals are of 95 %%; those beyond %d %% are not drawn.", widest)})
+		title := []string{g.today(), "With a busy process per CPU"}[i]
+		s.Figures = append(s.Figures, effects("Work compared with the kernel's placement, "+load, all, "less", "more"))
+		if len(kernels) > 0 {
+			s.Answer += fmt.Sprintf("%s, what piton auto keeps gives, compared with the kernel's placement: %s; with the best of all candidates: %s. ", title, said.sum(kernels), said.sum(bests))
+		}
 	}
+	s.Answer = cmp.Or(strings.TrimSpace(s.Answer), notMeasured)
 	s.Notes = append(s.Notes, "~ may be chance: the interval has no difference in it")
 	s.Tables = []report.Table{near, cost}
 	return s
@@ -103,7 +111,6 @@ func searchOf(r bench.Results) (d searched, ok bool) {
 type searchLine struct {
 	results bench.Results
 	found   searched
-	ok      bool
 }
 
 // label is a candidate's name with its CPUs.
@@ -115,9 +122,6 @@ func (c searchedCandidate) label() string {
 }
 
 func (l searchLine) near() []string {
-	if !l.ok {
-		return slices.Repeat([]string{bench.None}, 6)
-	}
 	manual, kernels, autos := bench.None, bench.None, bench.None
 	if l.found.Manual != 0 { // there is another candidate than the kernel's
 		manual, kernels, autos = l.found.Candidates[l.found.Manual].label(), l.against(l.found.Manual, 0), l.against(l.found.Kept, l.found.Manual)
@@ -127,9 +131,6 @@ func (l searchLine) near() []string {
 }
 
 func (l searchLine) cost() []string {
-	if !l.ok {
-		return slices.Repeat([]string{bench.None}, 6)
-	}
 	lost := strings.TrimPrefix(signed(l.found.Lost), "+") // below 0 it was gained
 	return []string{l.results.Study.Figure.Pattern, fmt.Sprint(len(l.found.Candidates)), fmt.Sprint(l.found.Periods), chart.Quantity(l.found.Seconds, "s"),
 		lost, chart.Quantity(l.found.TriedSeconds, "s")}
@@ -165,27 +166,10 @@ func (l searchLine) against(candidate, base int) string {
 	return l.ratio(candidate, base).words()
 }
 
-// widest bounds the intervals that are drawn, in percent of the kernel's rate: on a busy
-// machine one can be a hundred times as long as all bars.
-const widest = 400
-
-// bars are those of the manual best and of what is kept.
-func (l searchLine) bars(name string) (out []chart.Bar) {
-	if !l.ok {
-		return nil
+// finding is a candidate's rate compared with that of another.
+func (l searchLine) finding(label string, candidate, base int) finding {
+	if candidate == base {
+		return finding{EffectRow: chart.EffectRow{Label: label, Remark: "the same placement"}, kind: same}
 	}
-	for i, candidate := range []int{l.found.Manual, l.found.Kept} {
-		bar := chart.Bar{Label: fmt.Sprintf("%s, %s", name, [...]string{"manual", "auto"}[i]), Colour: i, Value: 100}
-		if candidate != 0 {
-			r := l.ratio(candidate, 0)
-			bar.Value, bar.Low, bar.High = 100*r.center, 100*r.low, 100*r.high
-			bar.HaveInterval = r.have && bar.High <= widest
-		}
-		if math.IsNaN(bar.Value) || candidate == 0 && i == 0 {
-			continue // nothing was compared, or there was no other candidate
-		}
-		bar.Caption = fmt.Sprintf("%s %%, %s", chart.Digits(bar.Value), l.found.Candidates[candidate].label())
-		out = append(out, bar)
-	}
-	return out
+	return l.ratio(candidate, base).finding(label, nil)
 }

@@ -83,7 +83,7 @@ func TestSearchesShareTheBudget(t *testing.T) {
 		require.NoError(t, run.Finish(t.Context()))
 		assert.Equal(t, o.Budget, time.Since(start), "it ends in time, and not all was measured")
 		assert.Less(t, f.shares[1], f.shares[0], "what the first took more is missing from the others")
-		assert.Contains(t, fmt.Sprint(automatic.Section(o.Machine, run.Results).Notes), "not measured: ")
+		assert.Contains(t, fmt.Sprint(automatic.Section(o.Machine, run.Results).Notes), "not run here: ")
 	})
 }
 

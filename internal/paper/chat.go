@@ -39,36 +39,54 @@ var chatPublished = map[int]map[chatwork.Mapping][2]float64{
 
 func chatSection(_ Machine, g *cells) report.Section {
 	t := report.Table{Title: "Published and today", Keys: 2, Head: []string{"clients:servers", "mapping", "published, M cycles", "speed", "schedule()",
-		"today, messages/s", "speed", "CPU time", "switches per message", "compared with kernel"}}
+		"today, messages/s", "speed", "CPU time", "switches per message"}}
 	s := report.Section{Notes: []string{"speed is relative to mapping kernel; the published one is by total cycles"}}
+	var all, reproduced []finding
 	for _, pairs := range []int{1, 2} {
-		b := chart.Bars{Unit: "messages/s"}
+		base := g.of("%d %s", pairs, chatwork.ByKernel)
 		var compared [][2]bench.Results
 		for _, mapping := range chatwork.Mappings {
-			compared = append(compared, [2]bench.Results{g.of("%d %s", pairs, chatwork.ByKernel), g.of("%d %s", pairs, mapping)})
+			compared = append(compared, [2]bench.Results{base, g.of("%d %s", pairs, mapping)})
 		}
-		verdicts := bench.CompareAll(compared[1:])
+		comparisons := bench.CompareAll(compared[1:])
 		for i, mapping := range chatwork.Mappings {
-			line := append([]string{fmt.Sprintf("%d:%d", pairs, pairs), string(mapping)}, chatThen(pairs, mapping)...)
-			line = append(line, chatNow(compared[i][0], compared[i][1])...)
-			verdict := bench.None
-			if i > 0 && verdicts[i-1].Comparable {
-				verdict = verdicts[i-1].Verdict
+			name, now := fmt.Sprintf("%d:%d", pairs, pairs), bench.None
+			if i > 0 {
+				f := found(comparisons[i-1], fmt.Sprintf("%s, %s", name, mapping), chatSpeed(pairs, mapping))
+				if all, now = append(all, f), f.cell(); f.Published != nil {
+					reproduced = append(reproduced, f)
+				}
 			}
-			t.Rows = append(t.Rows, append(line, verdict))
 			if a, ok := arm(compared[i][1], ""); ok {
-				b.Bars = append(b.Bars, chart.Bar{Label: string(mapping), Value: a.Median, Low: a.Low, High: a.High, HaveInterval: a.HaveInterval, Colour: min(i, 1)})
+				t.Rows = append(t.Rows, slices.Concat([]string{name, string(mapping)}, chatThen(pairs, mapping), []string{chart.Digits(a.Median), now}, chatCost(compared[i][1])))
 			}
 			if r, ok := last[chatwork.Result](compared[i][1], bench.Normal); ok && r.Why != "" {
 				s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", mapping, r.Why))
 			}
 		}
-		s.Figures = append(s.Figures, chart.Figure{Title: fmt.Sprintf("Throughput, %d:%d", pairs, pairs), Plot: b})
+	}
+	s.Answer = fmt.Sprintf("Published: running threads of one address space together gave %s more speed. ", shares(published(reproduced)))
+	if len(t.Rows) == 0 {
+		s.Answer += notMeasured
+	} else {
+		s.Answer += fmt.Sprintf("%s: %s.", g.today(), words{"more messages/s", "fewer messages/s"}.sum(reproduced))
 	}
 	s.Tables = []report.Table{t}
+	s.Figures = []chart.Figure{effects("Messages/s compared with mapping kernel", all, "fewer", "more")}
 	slices.Sort(s.Notes)
 	s.Notes = slices.Compact(s.Notes)
 	return s
+}
+
+// chatSpeed is by which share fewer cycles a mapping took than the kernel's, nil where that was not
+// published.
+func chatSpeed(pairs int, mapping chatwork.Mapping) *float64 {
+	p, ok := chatPublished[pairs][mapping]
+	if !ok || mapping == chatwork.ByKernel {
+		return nil
+	}
+	share := chatPublished[pairs][chatwork.ByKernel][0]/p[0] - 1
+	return &share
 }
 
 func chatThen(pairs int, mapping chatwork.Mapping) []string {
@@ -76,16 +94,18 @@ func chatThen(pairs int, mapping chatwork.Mapping) []string {
 	if !ok {
 		return []string{bench.None, bench.None, bench.None}
 	}
-	return []string{fmt.Sprintf("%.0f", p[0]), gain(chatPublished[pairs][chatwork.ByKernel][0], p[0], mapping != chatwork.ByKernel), fmt.Sprintf("%.0f", p[1])}
+	speed := bench.None
+	if share := chatSpeed(pairs, mapping); share != nil {
+		speed = signed(*share)
+	}
+	return []string{fmt.Sprintf("%.0f", p[0]), speed, fmt.Sprintf("%.0f", p[1])}
 }
 
-func chatNow(base, mine bench.Results) []string {
+// chatCost is the CPU time and the switches per message of the last run.
+func chatCost(mine bench.Results) []string {
 	r, ok := last[chatwork.Result](mine, bench.Normal)
-	a, have := arm(mine, "")
-	b, haveBase := arm(base, "")
-	if !ok || !have {
-		return []string{bench.None, bench.None, bench.None, bench.None}
+	if !ok {
+		return []string{bench.None, bench.None}
 	}
-	return []string{chart.Digits(a.Median), gain(a.Median, b.Median, haveBase && base.ID != mine.ID),
-		chart.Quantity(r.Sum.UserSeconds+r.Sum.SystemSeconds, "s"), chart.Digits(float64(r.Sum.Voluntary+r.Sum.Involuntary) / max(float64(r.Heard), 1))}
+	return []string{chart.Quantity(r.Sum.UserSeconds+r.Sum.SystemSeconds, "s"), chart.Digits(float64(r.Sum.Voluntary+r.Sum.Involuntary) / max(float64(r.Heard), 1))}
 }

@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"piton/internal/bench"
@@ -79,44 +80,83 @@ var matrixPublished = map[[3]int][2]float64{
 var matrixOrder = [][3]int{{2, 500, 100}, {2, 500, 250}, {2, 500, 500}, {2, 1000, 500}, {2, 1000, 1000},
 	{4, 500, 100}, {4, 500, 250}, {4, 500, 500}, {4, 1000, 500}, {4, 1000, 1000}}
 
-// matrixRows are the rows published and those measured, the measured ones that
-// were not published after them.
-func matrixRows(g *cells) [][3]int {
-	rows := append([][3]int{}, matrixOrder...)
-	for _, key := range g.keys {
-		var row [3]int
-		var mapping string
-		if n, _ := fmt.Sscanf(key, "%d %d %d %s", &row[0], &row[1], &row[2], &mapping); n != 4 || mapping != manual {
-			continue
-		}
-		if _, published := matrixPublished[row]; !published {
-			rows = append(rows, row)
-		}
-	}
-	return rows
+// matrixGain is by which share the kernel's time is longer than that of manual mapping: the measure
+// of the study.
+func matrixGain(p [2]float64) *float64 {
+	share := p[1]/p[0] - 1
+	return &share
 }
 
-func matrixSection(m Machine, g *cells) report.Section {
+// matrixRows are the rows measured: published ones in their order, then others.
+func matrixRows(g *cells) (out [][3]int) {
+	for _, row := range matrixOrder {
+		where := fmt.Sprintf("%d cores", row[0])
+		switch {
+		case g.measured("%d %d %d ", row[0], row[1], row[2]):
+			out = append(out, row)
+		case g.measured("%d ", row[0]):
+			g.notRun = append(g.notRun, fmt.Sprintf("n %d with %d threads on %s", row[1], row[2], where))
+		case !slices.Contains(g.notRun, where):
+			g.notRun = append(g.notRun, where)
+		}
+	}
+	for _, key := range g.keys {
+		var row [3]int
+		if n, _ := fmt.Sscan(key, &row[0], &row[1], &row[2]); n == 3 && g.measured("%d %d %d ", row[0], row[1], row[2]) && !slices.Contains(out, row) {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+func matrixSection(_ Machine, g *cells) report.Section {
 	rows := matrixRows(g)
 	var pairs [][2]bench.Results
 	for _, r := range rows {
 		pairs = append(pairs, [2]bench.Results{g.of("%d %d %d %s", r[0], r[1], r[2], byKernel), g.of("%d %d %d %s", r[0], r[1], r[2], manual)})
 	}
-	compared := bench.CompareAll(pairs)
-	t := report.Table{Title: "Published and today", Keys: 3,
-		Head: []string{"cores", "n", "threads", "manual 2010", "kernel 2010", "gain 2010", "manual today", "kernel today", "gain today", "manual compared with kernel"}}
-	for i, r := range rows {
-		line := []string{fmt.Sprint(r[0]), fmt.Sprint(r[1]), fmt.Sprint(r[2]), bench.None, bench.None, bench.None}
+	t := report.Table{Title: "Published and today", Keys: 3, Head: []string{"cores", "n", "threads", "2010: manual", "kernel", "gain", "today: manual", "kernel", "gain"}}
+	var reproduced, others []finding
+	for i, c := range bench.CompareAll(pairs) {
+		r, then := rows[i], []string{bench.None, bench.None, bench.None}
+		f := found(c, fmt.Sprintf("%d cores, n %d, %d threads", r[0], r[1], r[2]), nil).gain()
 		if p, ok := matrixPublished[r]; ok {
-			line = append(line[:3], chart.Quantity(p[0], "s"), chart.Quantity(p[1], "s"), gain(p[1], p[0], true))
+			f.Published = matrixGain(p)
+			then = []string{chart.Quantity(p[0], "s"), chart.Quantity(p[1], "s"), signed(*f.Published)}
+			reproduced = append(reproduced, f)
+		} else {
+			others = append(others, f)
 		}
-		verdict := bench.None
-		if compared[i].Comparable {
-			verdict = compared[i].Verdict
-		}
-		a, ok := arm(pairs[i][0], "")
-		b, okToo := arm(pairs[i][1], "")
-		t.Rows = append(t.Rows, append(line, value(pairs[i][1]), value(pairs[i][0]), gain(a.Median, b.Median, ok && okToo), verdict))
+		t.Rows = append(t.Rows, slices.Concat([]string{fmt.Sprint(r[0]), fmt.Sprint(r[1]), fmt.Sprint(r[2])}, then, []string{value(pairs[i][1]), value(pairs[i][0]), f.cell()}))
 	}
-	return report.Section{Tables: []report.Table{t}}
+	return report.Section{Answer: matrixAnswer(g, reproduced, others), Tables: []report.Table{t},
+		Figures: []chart.Figure{effects("Gain of manual mapping", append(reproduced, others...), "loss", "gain")}}
+}
+
+func matrixAnswer(g *cells, reproduced, others []finding) string {
+	then := published(reproduced)
+	if len(then) == 0 {
+		for _, p := range matrixPublished {
+			then = append(then, *matrixGain(p))
+		}
+	}
+	text := "Published: mapping threads manually gained " + shares(then)
+	said, now := words{"gained", "lost"}, g.today()
+	switch {
+	case len(reproduced) > 0 && len(others) > 0:
+		return fmt.Sprintf("%s in the rows measured here. %s: %s; in rows that were not published: %s.", text, now, said.sum(reproduced), said.sum(others))
+	case len(reproduced) > 0:
+		return fmt.Sprintf("%s in the rows measured here. %s: %s.", text, now, said.sum(reproduced))
+	case len(others) > 0:
+		return fmt.Sprintf("%s. %s, in rows that were not published: %s.", text, now, said.sum(others))
+	}
+	return text + ". " + notMeasured
+}
+
+// gain makes a share of time that was saved one by which the other time is longer.
+func (f finding) gain() finding {
+	for _, v := range []*float64{&f.Value, &f.Low, &f.High, &f.visible} {
+		*v /= 1 - *v
+	}
+	return f
 }

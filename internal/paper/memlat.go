@@ -36,10 +36,10 @@ var memlatPublished = map[string][3]int{"L1": {3, 3, 2}, "L2": {14, 14, 12}, "me
 
 func memlatSection(_ Machine, g *cells) report.Section {
 	t := report.Table{Title: "Published and today, cycles", Head: []string{"level", "Core 2 Duo", "Core Duo", "Athlon 64 X2", "today", "today, ns", "up to"}}
-	found := map[string]memlatwork.Level{}
+	levels := map[string]memlatwork.Level{}
 	if r, ok := last[memlatwork.Result](g.of("curve"), leastLoaded); ok && len(r.Curves) > 0 {
 		for _, l := range r.Curves[0].Levels {
-			found[l.Name] = l
+			levels[l.Name] = l
 		}
 	}
 	for _, name := range []string{"L1", "L2", "L3", "memory"} {
@@ -47,15 +47,39 @@ func memlatSection(_ Machine, g *cells) report.Section {
 		if p, ok := memlatPublished[name]; ok {
 			line[1], line[2], line[3] = fmt.Sprint(p[0]), fmt.Sprint(p[1]), fmt.Sprint(p[2])
 		}
-		if l, ok := found[name]; ok {
+		if l, ok := levels[name]; ok {
 			if line[5] = chart.Digits(l.Ns); l.Cycles > 0 {
 				line[4] = chart.Digits(l.Cycles)
 			}
 			if l.UpToBytes > 0 {
 				line[6] = memlatwork.Size(l.UpToBytes)
 			}
+			t.Rows = append(t.Rows, line)
 		}
-		t.Rows = append(t.Rows, line)
 	}
-	return report.Section{Tables: []report.Table{t}}
+	return report.Section{Answer: memlatAnswer(g, levels), Tables: []report.Table{t}}
+}
+
+// memlatAnswer is how far memory is from the first cache.
+func memlatAnswer(g *cells, levels map[string]memlatwork.Level) string {
+	text := "Published: a load from memory took 115 to 157 cycles, 50 to 58 times as long as one from L1. "
+	memory, ok := levels["memory"]
+	switch first, both := levels["L1"]; {
+	case len(levels) == 0:
+		return text + notMeasured
+	case !ok:
+		return fmt.Sprintf("%s%s: memory was not reached.", text, g.today())
+	case !both || first.Ns == 0:
+		return fmt.Sprintf("%s%s: %s.", text, g.today(), latency(memory))
+	default:
+		return fmt.Sprintf("%s%s: %s, %.0f times as long as from L1.", text, g.today(), latency(memory), memory.Ns/first.Ns)
+	}
+}
+
+// latency is "250 cycles (81 ns)".
+func latency(l memlatwork.Level) string {
+	if l.Cycles == 0 {
+		return chart.Quantity(l.Ns/1e9, "s")
+	}
+	return fmt.Sprintf("%s cycles (%s)", chart.Digits(l.Cycles), chart.Quantity(l.Ns/1e9, "s"))
 }

@@ -3,7 +3,6 @@ package paper
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
@@ -81,108 +80,142 @@ type queensRow struct {
 	placement bench.Placement
 }
 
+// queensRows are the placements that are compared with normal.
 func queensRows(m Machine) []queensRow {
-	rows := []queensRow{{"normal", 0, "%d %s", bench.Normal}}
+	rows := []queensRow{{"piton FIFO", 3, "%d %s", pitonFIFO}, {"piton RR", 4, "%d %s", pitonRR}, {"piton least-loaded", -1, "%d %s", leastLoaded}}
 	if m.Tuna {
 		p := tunaPlacements(m)
 		rows = append(rows, queensRow{"tuna FIFO", 1, "%d %s " + tunaKey, p[0]}, queensRow{"tuna RR", 2, "%d %s " + tunaKey, p[1]})
-	} else {
-		rows = append(rows, queensRow{"tuna FIFO", 1, "", ""}, queensRow{"tuna RR", 2, "", ""})
 	}
-	return append(rows, queensRow{"piton FIFO", 3, "%d %s", pitonFIFO}, queensRow{"piton RR", 4, "%d %s", pitonRR}, queensRow{"piton least-loaded", -1, "%d %s", leastLoaded})
+	return rows
 }
 
-// queensN are the boards published and measured.
-func queensN(g *cells) []int {
-	out := []int{13, 14, 15, 16}
-	for n := 8; n <= 16; n++ {
-		if len(g.of("%d quiet", n).Study.Placements) > 0 && !slices.Contains(out, n) {
-			out = append(out, n)
-		}
-	}
-	slices.Sort(out)
-	return out
+// queensLoads are where the boards are measured.
+var queensLoads = []string{"quiet", "noise"}
+
+// queensBoard is what was found of a board, by queensLoads and queensRows.
+type queensBoard struct {
+	n     int
+	found [2][]finding
 }
 
 func queens(m Machine, g *cells) report.Section {
-	t := report.Table{Title: "Published and today", Keys: 3, Head: []string{"N", "solutions", "placement", "2014", "time saved", "today", "time saved", "under load", "time saved"}}
-	largest := 0
-	for _, n := range queensN(g) {
-		solutions := bench.None
-		if a, ok := arm(g.of("%d quiet", n), bench.Normal); ok && a.Runs > 0 {
-			run, _ := g.of("%d quiet", n).Last(bench.Normal)
-			solutions, largest = chart.Group(run.Answer), n
+	rows := queensRows(m)
+	t := report.Table{Title: "Published and today", Keys: 2, Head: []string{"queens", "placement", "published", "saved", "today", "saved", "under load", "saved"}}
+	var boards []queensBoard
+	var missed []string
+	for n := 16; n >= 8; n-- {
+		b := queensBoard{n: n}
+		lines := [][]string{queensLine(g, n, queensRow{"normal", 0, "%d %s", bench.Normal})}
+		for _, row := range rows {
+			lines = append(lines, queensLine(g, n, row))
 		}
-		for _, row := range queensRows(m) {
-			figures := slices.Concat(row.then(n), row.now(g, n, "quiet"), row.now(g, n, "noise"))
-			if slices.ContainsFunc(figures, func(f string) bool { return f != bench.None }) {
-				t.Rows = append(t.Rows, append([]string{fmt.Sprint(n), solutions, row.name}, figures...))
+		for i, load := range queensLoads {
+			b.found[i] = queensFound(rows, g, n, load)
+			for k, f := range b.found[i] {
+				if lines[k+1][5+2*i] = f.cell(); i > 0 {
+					lines[k+1][5+2*i] = f.brief()
+				}
 			}
 		}
+		switch _, wasPublished := queensPublished[n]; {
+		case g.measured("%d ", n):
+			boards = append(boards, b)
+			t.Rows = append(t.Rows, slices.DeleteFunc(lines, func(line []string) bool { return line[4] == bench.None && line[6] == bench.None })...)
+		case wasPublished:
+			missed = slices.Insert(missed, 0, fmt.Sprint(n))
+		}
 	}
-	s := report.Section{Tables: []report.Table{t}, Notes: []string{"~ may be chance: not enough evidence of a difference (p ≥ 0.05)"}}
+	if len(missed) > 0 {
+		g.notRun = []string{join(missed) + " queens"}
+	}
 	if !m.Tuna {
-		s.Notes = append(s.Notes, "tuna is not installed; only its published figures are shown")
+		g.notRun = append(g.notRun, "tuna, which is not installed")
 	}
-	for _, load := range []struct{ key, title string }{{"quiet", "on an idle machine"}, {"noise", "under background load"}} {
-		s.Figures = append(s.Figures, queensBars(m, g, largest, load.key, load.title))
+	s := report.Section{Answer: queensAnswer(g, boards), Tables: []report.Table{t}}
+	for i, title := range []string{"Time saved compared with normal", "Time saved compared with normal, under load"} {
+		var all []finding
+		for _, b := range boards {
+			all = append(all, b.found[i]...)
+		}
+		s.Figures = append(s.Figures, effects(title, all, "slower", "faster"))
 	}
 	return s
 }
 
-// then is what was published, and the time saved against normal.
-func (r queensRow) then(n int) []string {
+// queensLine is the times of a placement; what was saved is put into it later.
+func queensLine(g *cells, n int, row queensRow) []string {
+	line := []string{fmt.Sprint(n), row.name, bench.None, bench.None, bench.None, bench.None, bench.None, bench.None}
+	if all, ok := queensPublished[n]; ok && row.published >= 0 {
+		seconds := all[row.published]
+		line[2] = fmt.Sprintf("%02d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
+		if row.published > 0 {
+			line[3] = signed(*queensSaved(n, row.published))
+		}
+	}
+	for i, load := range queensLoads {
+		if a, ok := arm(g.of(row.cell, n, load), row.placement); ok {
+			line[4+2*i] = chart.Quantity(a.Median, "s")
+		}
+	}
+	return line
+}
+
+// queensSaved is the published share of normal's time that a column saves, nil where there is none.
+func queensSaved(n, column int) *float64 {
 	all, ok := queensPublished[n]
-	if !ok || r.published < 0 {
-		return []string{bench.None, bench.None}
+	if !ok || column < 0 {
+		return nil
 	}
-	seconds := all[r.published]
-	d := time.Duration(seconds) * time.Second
-	return []string{fmt.Sprintf("%02d:%02d:%02d", int(d.Hours()), int(d.Minutes())%60, seconds%60), saved(float64(seconds), float64(all[0]), r.published > 0)}
+	share := 1 - float64(all[column])/float64(all[0])
+	return &share
 }
 
-// saved is the share of base's time that a saves.
-func saved(a, base float64, ok bool) string {
-	if !ok || base == 0 {
-		return bench.None
+// queensFound compares the rows with normal.
+func queensFound(rows []queensRow, g *cells, n int, load string) (out []finding) {
+	var pairs [][2]bench.Results
+	for _, row := range rows {
+		base, mine := g.of("%d %s", n, load), g.of(row.cell, n, load)
+		base.Study.Placements, mine.Study.Placements = onlyNormal, []bench.Placement{row.placement}
+		pairs = append(pairs, [2]bench.Results{base, mine})
 	}
-	return signed(1 - a/base)
-}
-
-func (r queensRow) now(g *cells, n int, load string) []string {
-	if r.cell == "" {
-		return []string{bench.None, bench.None}
-	}
-	base, ok := arm(g.of("%d %s", n, load), bench.Normal)
-	mine, have := arm(g.of(r.cell, n, load), r.placement)
-	if !have {
-		return []string{bench.None, bench.None}
-	}
-	share := saved(mine.Median, base.Median, ok && r.published != 0)
-	if share != bench.None && !r.different(g, n, load) {
-		share = "~ " + share
-	}
-	return []string{chart.Quantity(mine.Median, "s"), share}
-}
-
-// different reports whether there is evidence that the row differs from normal.
-func (r queensRow) different(g *cells, n int, load string) bool {
-	base, mine := g.of("%d %s", n, load), g.of(r.cell, n, load)
-	base.Study.Placements, mine.Study.Placements = onlyNormal, []bench.Placement{r.placement}
-	return bench.CompareAll([][2]bench.Results{{base, mine}})[0].Different
-}
-
-func queensBars(m Machine, g *cells, n int, load, title string) chart.Figure {
-	b := chart.Bars{Unit: "s"}
-	for i, row := range queensRows(m) {
-		if row.cell == "" {
-			continue
+	for i, c := range bench.CompareAll(pairs) {
+		share := queensSaved(n, rows[i].published)
+		if load != queensLoads[0] {
+			share = nil // published without load
 		}
-		a, ok := arm(g.of(row.cell, n, load), row.placement)
-		if !ok {
-			continue
-		}
-		b.Bars = append(b.Bars, chart.Bar{Label: row.name, Value: a.Median, Low: a.Low, High: a.High, HaveInterval: a.HaveInterval, Colour: i})
+		out = append(out, found(c, fmt.Sprintf("%d queens, %s", n, rows[i].name), share))
 	}
-	return chart.Figure{Title: fmt.Sprintf("%d queens %s", n, title), Plot: b}
+	return out
+}
+
+// queensAnswer is about FIFO and RR, each of which was published.
+func queensAnswer(g *cells, boards []queensBoard) string {
+	var then []float64
+	var now [2][]finding
+	var names []string
+	for _, b := range slices.Backward(boards) {
+		names = append(names, fmt.Sprint(b.n))
+		for i := range now {
+			now[i] = append(now[i], b.found[i][:2]...)
+		}
+		then = append(then, published(b.found[0][:2])...)
+	}
+	of := join(names)
+	if len(then) == 0 {
+		for _, n := range []int{13, 14, 15, 16} {
+			then = append(then, *queensSaved(n, 3), *queensSaved(n, 4))
+		}
+		of = "13 to 16"
+	}
+	text := fmt.Sprintf("Published: pinning with FIFO or RR saved %s for %s queens. ", shares(then), of)
+	if len(boards) == 0 {
+		return text + notMeasured
+	}
+	said := words{"saved", "lost"}
+	text += fmt.Sprintf("%s: %s. Under load: %s", g.today("quiet"), said.sum(now[0]), said.sum(now[1]))
+	if are(now[1], better) {
+		text += ", because FIFO and RR run before the load, which waits"
+	}
+	return text + "."
 }

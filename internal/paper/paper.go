@@ -92,8 +92,8 @@ func Lookup(names []string) ([]Paper, error) {
 	return out, nil
 }
 
-// Section is the report of the paper: the published figures beside those measured
-// so far. What was not measured is a dash.
+// Section is the report of the paper: what was found, and the published figures beside those
+// measured so far. What was not run is in one note.
 func (p Paper) Section(m Machine, all []bench.Results) report.Section {
 	g := &cells{paper: p}
 	for _, r := range all {
@@ -104,6 +104,7 @@ func (p Paper) Section(m Machine, all []bench.Results) report.Section {
 	}
 	s := p.present(m, g)
 	s.Title, s.Lead = p.Title, append([]string{p.Source}, s.Lead...)
+	s.Figures = slices.DeleteFunc(s.Figures, func(f chart.Figure) bool { return f.Plot.Empty() })
 	for _, key := range p.own {
 		for _, f := range own(g.of("%s", key)) {
 			f.Title = key + ": " + f.Title
@@ -115,26 +116,42 @@ func (p Paper) Section(m Machine, all []bench.Results) report.Section {
 	return s
 }
 
-// Sections are those of several papers, and one for the conditions.
+// Running is the section while more runs are coming: without an answer, and what is not run yet may
+// still be.
+func (p Paper) Running(m Machine, all []bench.Results) report.Section {
+	s := p.Section(m, all)
+	s.Answer, s.Figures = "", nil
+	s.Notes = slices.DeleteFunc(s.Notes, func(n string) bool { return strings.HasPrefix(n, notRunHere) })
+	return s
+}
+
+// notRunHere begins the note of what was published and is not measured.
+const notRunHere = "not run here: "
+
+// Sections are those of several papers. The last has the conditions, folded: they were read when
+// the first cell started.
 func Sections(papers []Paper, m Machine, all []bench.Results) []report.Section {
 	var out []report.Section
 	for _, p := range papers {
 		out = append(out, p.Section(m, all))
 	}
-	if len(all) == 0 {
-		return out
+	if len(all) > 0 && len(out) > 0 {
+		t := report.Conditions(all[0].Conditions)
+		t.Folded = true
+		out[len(out)-1].Tables = append(out[len(out)-1].Tables, t)
 	}
-	t := report.Conditions(all[0].Conditions)
-	t.Below = false
-	return append(out, report.Section{Title: "Conditions", Lead: []string{"Read when the first cell started."}, Tables: []report.Table{t}})
+	return out
 }
 
-// Pictures draws what a section shows in lines at most width cells wide: its
-// charts, and the workload's own pictures.
+// Pictures draws what a section shows in lines at most width cells wide beside its effects, which
+// its text has: its charts, and the workload's own pictures.
 func (p Paper) Pictures(s report.Section, all []bench.Results, width int) []string {
 	var out []string
 	for _, f := range s.Figures {
-		if text, ok := f.Plot.(interface{ Text(int) []string }); ok && !f.Plot.Empty() && !strings.Contains(f.Title, ownMark) {
+		if _, done := f.Plot.(chart.Effects); done || strings.Contains(f.Title, ownMark) {
+			continue
+		}
+		if text, ok := f.Plot.(interface{ Text(int) []string }); ok {
 			out = append(append(out, "", f.Title), text.Text(width)...)
 		}
 	}
@@ -159,6 +176,35 @@ type cells struct {
 	paper   Paper
 	keys    []string
 	results []bench.Results
+	notRun  []string // what was published and not measured; nil = the cells without runs
+}
+
+// measured reports whether a cell whose key begins so has runs.
+func (g *cells) measured(format string, args ...any) bool {
+	for i, key := range g.keys {
+		if strings.HasPrefix(key, fmt.Sprintf(format, args...)) && len(g.results[i].Runs) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// today begins a sentence about cells that were run without background load, all of those where
+// none is named, and says how quiet it was then if that was measured.
+func (g *cells) today(keys ...string) string {
+	var pooled bench.Results
+	for i, r := range g.results {
+		if r.Study.Noise == 0 && (keys == nil || slices.ContainsFunc(keys, func(k string) bool { return strings.HasSuffix(g.keys[i], k) })) {
+			pooled.Runs = append(pooled.Runs, r.Runs...)
+		}
+	}
+	switch rep := bench.Judge(pooled); {
+	case rep.IsQuiet():
+		return "Today, quiet"
+	case rep.HaveOthers:
+		return "Today (" + rep.Quiet() + ")"
+	}
+	return "Today"
 }
 
 // of is a cell by its key; an empty one where there is none.
@@ -190,7 +236,7 @@ func value(r bench.Results) string {
 
 // table is every cell with its interval and verdict.
 func (g *cells) table() report.Table {
-	t := report.Table{Title: "Every cell", Below: true, Folded: true,
+	t := report.Table{Title: "Every cell: " + g.checked(), Below: true, Folded: true,
 		Head: []string{"cell", "placement", "runs", bench.Headings.Median, bench.Headings.Interval, bench.Headings.Migrations, bench.Headings.RunDelay, bench.Headings.Verdict}}
 	for i, r := range g.results {
 		rep := bench.Judge(r)
@@ -201,10 +247,9 @@ func (g *cells) table() report.Table {
 	return t
 }
 
-// notes are what failed, what was not measured, and warnings of the cells.
+// notes are what was not run, what failed, and warnings of the cells.
 func (g *cells) notes() []string {
-	var out []string
-	var waiting, short []string
+	var out, waiting, short []string
 	wrong := map[string]int{}
 	for i, r := range g.results {
 		if len(r.Runs) == 0 {
@@ -231,26 +276,27 @@ func (g *cells) notes() []string {
 			out = append(out, "results not stored: "+r.StoreErr.Error())
 		}
 	}
-	if len(waiting) > 0 {
-		out = append(out, "not measured: "+strings.Join(waiting, ", "))
+	if g.notRun == nil {
+		g.notRun = waiting
+	}
+	if len(g.notRun) > 0 {
+		out = append(out, notRunHere+strings.Join(g.notRun, "; "))
 	}
 	if len(short) > 0 {
 		out = append(out, "runs too short to judge (a larger --budget makes them longer): "+strings.Join(short, ", "))
-	}
-	if runs, right := g.checked(); runs > 0 {
-		out = append(out, fmt.Sprintf("the answer was right in %d of %d runs", right, runs))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// checked is how many runs gave an answer, and how many the right one.
-func (g *cells) checked() (runs, right int) {
+// checked is how many runs gave the right answer, of those that gave one.
+func (g *cells) checked() string {
+	runs, right := 0, 0
 	for _, r := range g.results {
 		_, ok, all := r.Answers()
 		runs, right = runs+all, right+ok
 	}
-	return runs, right
+	return fmt.Sprintf("the answer was right in %d of %d runs", right, runs)
 }
 
 // own are the workload's own pictures of a cell.
@@ -282,14 +328,6 @@ func signed(share float64) string {
 		return "−" + text
 	}
 	return "+" + text
-}
-
-// gain is by which share a is more than b.
-func gain(a, b float64, ok bool) string {
-	if !ok || b == 0 {
-		return bench.None
-	}
-	return signed(a/b - 1)
 }
 
 // args are a workload's flags and values as words.

@@ -7,6 +7,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/bench/stats"
+	"piton/internal/chart"
 )
 
 // ratio is a figure in that of another, by pairs that were measured together.
@@ -35,6 +36,21 @@ func (r ratio) words() string {
 		text = "~ " + text
 	}
 	return text
+}
+
+// finding is the ratio as one that is better above 1.
+func (r ratio) finding(label string, published *float64) finding {
+	f := finding{EffectRow: chart.EffectRow{Label: label, Published: published}}
+	if r.pairs == 0 || math.IsNaN(r.center) {
+		return f
+	}
+	f.Value, f.Low, f.High, f.HaveInterval = r.center-1, r.low-1, r.high-1, r.have
+	if f.visible = bench.Visible(f.Low, f.High); !r.have {
+		f.kind, f.Remark = unjudged, "too few runs"
+		return f
+	}
+	f.judge(r.more() || r.less())
+	return f
 }
 
 func (r ratio) more() bool { return r.have && r.low > 1 }

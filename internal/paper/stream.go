@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"math"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
@@ -42,6 +43,7 @@ var streamPublished = [][6]int{{0, 0, 5842, 5819, 6560, 6540}, {2, 0, 5854, 5785
 
 func streamSection(_ Machine, g *cells) report.Section {
 	t := report.Table{Title: "Published and today, MB/s", Head: []string{"when", "from", "node", "memory of", "distance", "copy", "scale", "add", "triad"}}
+	r, ok := last[streamwork.Result](g.of("grid"), bench.Normal)
 	for _, p := range streamPublished {
 		distance := 16
 		if p[1] == 0 {
@@ -51,7 +53,6 @@ func streamSection(_ Machine, g *cells) report.Section {
 			fmt.Sprint(p[2]), fmt.Sprint(p[3]), fmt.Sprint(p[4]), fmt.Sprint(p[5])})
 	}
 	s := report.Section{}
-	r, ok := last[streamwork.Result](g.of("grid"), bench.Normal)
 	if ok {
 		for _, c := range r.Cells {
 			from := fmt.Sprintf("CPU %d", c.FromCPU)
@@ -66,10 +67,33 @@ func streamSection(_ Machine, g *cells) report.Section {
 				t.Rows = append(t.Rows, line)
 			}
 		}
-		if r.Fit != nil {
-			s.Notes = append(s.Notes, r.Fit.Verdict)
-		}
 	}
+	s.Answer = streamAnswer(g, r)
 	s.Tables = []report.Table{t}
 	return s
+}
+
+// streamAnswer is whether the firmware's distances predict triad's bandwidth.
+func streamAnswer(g *cells, r streamwork.Result) string {
+	low, high := math.Inf(1), 0.
+	for _, p := range streamPublished {
+		if p[1] != 0 { // all others are at distance 16
+			low, high = min(low, float64(p[5])), max(high, float64(p[5]))
+		}
+	}
+	text := fmt.Sprintf("Published: at equal distances triad's bandwidth differed by %s (%.0f to %.0f MB/s), so distances did not predict it. ", chart.Percent(high/low-1), low, high)
+	nodes, slow, fast := map[int]bool{}, math.Inf(1), 0.
+	for _, c := range r.Cells {
+		nodes[c.MemoryNode] = true
+		slow, fast = min(slow, c.Triad()), max(fast, c.Triad())
+	}
+	switch {
+	case len(r.Cells) == 0:
+		return text + notMeasured
+	case len(nodes) == 1:
+		return fmt.Sprintf("%s%s: one node, so there are no distances to compare; triad reaches %s to %s MB/s.", text, g.today(), chart.Digits(slow), chart.Digits(fast))
+	case r.Fit == nil:
+		return fmt.Sprintf("%s%s: distances were not compared.", text, g.today())
+	}
+	return fmt.Sprintf("%s%s: %s.", text, g.today(), r.Fit.Verdict)
 }

@@ -38,39 +38,45 @@ func stripCells(m Machine, scale int) []cell {
 	return out
 }
 
+// stripGain is the published gain of threads at the peak. From as many applications as cores on
+// there was none.
+const stripGain = 0.5323
+
 func stripSection(m Machine, g *cells) report.Section {
-	t := report.Table{Title: "Today, MB/s", Head: []string{"applications", "threads", "CPU use", "processes", "CPU use", "gain of threads", "threads compared with processes"}}
-	l := chart.Lines{X: "applications", Y: "MB/s", FromZero: true, Lines: []chart.Line{{Name: "threads (source-aware)"}, {Name: "processes (balanced)"}}}
+	t := report.Table{Title: "Today", Head: []string{"applications", "threads", "CPU use", "processes", "CPU use", "gain of threads"}}
 	var pairs [][2]bench.Results
 	for _, apps := range stripApps(m) {
 		pairs = append(pairs, [2]bench.Results{g.of("%d %s", apps, stripiowork.Processes), g.of("%d %s", apps, stripiowork.Threads)})
 	}
-	verdicts := bench.CompareAll(pairs)
-	for i, apps := range stripApps(m) {
-		line := []string{fmt.Sprint(apps)}
-		for k := range l.Lines {
-			r := pairs[i][1-k]
-			used := bench.None
-			if d, ok := last[stripiowork.Result](r, bench.Normal); ok {
-				used = chart.Percent(d.CPUPercent / 100)
-			}
-			line = append(line, value(r), used)
-			if a, ok := arm(r, ""); ok {
-				l.Lines[k].Points = append(l.Lines[k].Points, chart.Point{X: float64(apps), Y: a.Median})
-			}
+	var few, many []finding
+	for i, c := range bench.CompareAll(pairs) {
+		apps, then := stripApps(m)[i], stripGain
+		if apps >= len(m.CPUs) {
+			then = 0
 		}
-		a, ok := arm(pairs[i][1], "")
-		b, okToo := arm(pairs[i][0], "")
-		verdict := bench.None
-		if verdicts[i].Comparable {
-			verdict = verdicts[i].Verdict
+		f := found(c, chart.Plural(apps, "application"), &then)
+		if then > 0 {
+			few = append(few, f)
+		} else {
+			many = append(many, f)
 		}
-		t.Rows = append(t.Rows, append(line, gain(a.Median, b.Median, ok && okToo), verdict))
+		if f.kind != missing {
+			t.Rows = append(t.Rows, []string{fmt.Sprint(apps), value(pairs[i][1]), stripUsed(pairs[i][1]), value(pairs[i][0]), stripUsed(pairs[i][0]), f.cell()})
+		}
 	}
+	s := report.Section{Answer: "Published: threads of one process read up to 53.2 % more than processes where there were fewer applications than cores, and no more from there on. "}
+	if len(t.Rows) == 0 {
+		s.Answer += notMeasured
+		return s
+	}
+	said := words{"more", "less"}
+	s.Answer += fmt.Sprintf("%s, with fewer: %s; from there on: %s.", g.today(), said.sum(few), said.sum(many))
 	peak := report.Table{Title: "Published and today, at the peak", Head: []string{"", "published", "today"}}
 	best, more := stripPeak(g, m)
-	peak.Rows = [][]string{{"threads", "3576.58 MB/s", best}, {"gain over processes", "+53.2 %", more}, {"CPUs used", "49.47 %", stripUsed(g)}, {"cache misses of L2", "−51.37 %", stripMissed(g)}}
-	return report.Section{Tables: []report.Table{peak, t}, Figures: []chart.Figure{{Title: "Bandwidth by applications", Plot: l}}}
+	peak.Rows = [][]string{{"threads", "3576.58 MB/s", best}, {"gain over processes", "+53.2 %", more}, {"CPUs used", "49.47 %", stripUsed(g.of("1 threads"))}, {"cache misses of L2", "−51.37 %", stripMissed(g)}}
+	s.Tables = []report.Table{peak, t}
+	s.Figures = []chart.Figure{effects("Bandwidth of threads compared with processes", append(few, many...), "less", "more")}
+	return s
 }
 
 // stripPeak is the best bandwidth of threads, and the largest gain.
@@ -97,8 +103,8 @@ func stripPeak(g *cells, m Machine) (best, more string) {
 	return best, more
 }
 
-func stripUsed(g *cells) string {
-	if r, ok := last[stripiowork.Result](g.of("1 threads"), bench.Normal); ok {
+func stripUsed(r bench.Results) string {
+	if r, ok := last[stripiowork.Result](r, bench.Normal); ok {
 		return chart.Percent(r.CPUPercent / 100)
 	}
 	return bench.None
@@ -113,6 +119,8 @@ func stripMissed(g *cells) string {
 		return bench.None
 	case a.Misses == nil || b.Misses == nil:
 		return a.MissesWhy
+	case *b.Misses == 0:
+		return bench.None
 	}
-	return gain(float64(*a.Misses), float64(*b.Misses), true)
+	return signed(float64(*a.Misses)/float64(*b.Misses) - 1)
 }

@@ -35,9 +35,10 @@ func newBenchPaper(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "paper STUDY…|--all",
 		Short: "reproduce a published study",
-		Long: `Run the grid of a published study at sizes that fit the budget, and print today's figures beside the published ones.
-Cells are interleaved: each is measured at least once, and as often as the budget allows. An interrupted reproduction is
-resumed when the same command runs again without --new.
+		Long: `Run the grid of a published study at sizes that fit the budget, and print first what was found, then today's effects and
+figures beside the published ones. The budget goes to the largest published sizes that get enough rounds for a verdict in
+all their cells, which are interleaved, and to smaller ones if time is left; what was not run is said in a note. An
+interrupted reproduction is resumed when the same command runs again without --new.
 
 Studies: ` + strings.Join(paper.Names(), ", ") + `.
 automatic is piton's own: how near piton auto comes to the best of all its candidates, for each workload on a quiet and on a
@@ -184,10 +185,8 @@ func (p *paperOutput) print(all []bench.Results) error {
 		if err := report.Text(p.a, s, p.textWidth()); err != nil {
 			return err
 		}
-		if i < len(p.papers) { // and not the conditions
-			for _, line := range p.papers[i].Pictures(s, all, out.width()) {
-				fmt.Fprintln(p.a, line)
-			}
+		for _, line := range p.papers[i].Pictures(s, all, out.width()) {
+			fmt.Fprintln(p.a, line)
 		}
 	}
 	return nil

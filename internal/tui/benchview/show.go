@@ -155,10 +155,14 @@ func (v *View) tables(all []report.Section, width int, th *theme.Theme) []string
 	return lines
 }
 
-// tableText are the tables and notes of a section, without what is below.
+// tableText are the answer, the tables and notes of a section, without what is below.
 func tableText(s report.Section, width int) []string {
-	var out bytes.Buffer
 	s.Title, s.Lead = "", nil
+	return sectionText(s, width)
+}
+
+func sectionText(s report.Section, width int) []string {
+	var out bytes.Buffer
 	_ = report.Text(&out, s, max(width, 1)) // a buffer takes everything
 	return strings.Split(strings.Trim(out.String(), "\n"), "\n")
 }
@@ -168,8 +172,7 @@ func wholePaper(chosen []paper.Paper, m paper.Machine, all []bench.Results, widt
 	var lines []string
 	for _, p := range chosen {
 		s := p.Section(m, all)
-		lines = append(append(append(lines, p.Title), chart.Wrap(p.Source, max(width, 1))...), "")
-		lines = append(lines, tableText(s, width)...)
+		lines = append(lines, sectionText(s, width)...)
 		lines = append(append(lines, p.Pictures(s, all, width)...), "")
 	}
 	return lines

@@ -103,7 +103,7 @@ func (v *View) ShowSelected() tea.Cmd {
 	p, ok := v.Selected()
 	switch {
 	case ok:
-		v.shown, v.sections = p.id(), sectionsOf(p.chosen, v.o.Machine, p.cells)
+		v.shown, v.sections = p.id(), sectionsOf(p.chosen, paper.Paper.Section, v.o.Machine, p.cells)
 	case v.run == nil:
 		return v.StartStudy()
 	}

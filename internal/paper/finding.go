@@ -1,0 +1,235 @@
+package paper
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"piton/internal/bench"
+	"piton/internal/chart"
+)
+
+// kind is what a comparison came to.
+type kind uint8
+
+const (
+	missing  kind = iota // it was not made
+	unjudged             // the Remark of the finding says why
+	unclear              // not enough evidence
+	same
+	better
+	worse
+)
+
+// finding is one comparison of today's, with what was published. Its shares are better above 0.
+type finding struct {
+	chart.EffectRow
+	kind    kind
+	visible float64 // the effect that would have shown
+}
+
+// found puts a comparison beside what was published, which may be nil.
+func found(c bench.Comparison, label string, published *float64) finding {
+	f := finding{EffectRow: c.Effect(), visible: c.Visible}
+	f.Label, f.Published = label, published
+	switch {
+	case !c.Comparable:
+		return finding{EffectRow: chart.EffectRow{Label: label, Published: published}}
+	case c.Unjudged != "":
+		f.kind = unjudged
+	default:
+		f.judge(c.Different)
+	}
+	return f
+}
+
+// judge says what an estimate shows that is different from 0, or is not.
+func (f *finding) judge(different bool) {
+	switch {
+	case different && f.Value > 0:
+		f.kind = better
+	case different:
+		f.kind = worse
+	case bench.Conclusive(f.visible):
+		f.kind = same
+	default:
+		f.kind = unclear
+	}
+}
+
+// cell is the finding in a table.
+func (f finding) cell() string {
+	if f.kind == missing {
+		return bench.None
+	}
+	return f.Numbers()
+}
+
+// brief is the finding in a table without its interval.
+func (f finding) brief() string {
+	switch f.kind {
+	case better, worse:
+		return signed(f.Value)
+	case same:
+		return "no difference"
+	case unclear:
+		return "not enough evidence"
+	}
+	return f.cell()
+}
+
+// effects are findings on one axis, without those that were not made.
+func effects(title string, all []finding, worse, better string) chart.Figure {
+	e := chart.Effects{Worse: worse, Better: better}
+	for _, f := range all {
+		if f.kind != missing {
+			e.Rows = append(e.Rows, f.EffectRow)
+		}
+	}
+	return chart.Figure{Title: title, Plot: e}
+}
+
+// words are of better and worse findings: "2.1 % " and then one of them.
+type words struct{ better, worse string }
+
+// mostGroups are the groups that are told apart in a sentence.
+const mostGroups = 3
+
+// sum is what findings come to in a part of a sentence: "2.1 to 3.4 % saved", "no difference
+// (±0.8 %)". Where they come to several things, it says which do, by what labels have before their
+// last comma, or how many.
+func (w words) sum(all []finding) string {
+	all = slices.DeleteFunc(slices.Clone(all), func(f finding) bool { return f.kind == missing })
+	if len(all) == 0 {
+		return "not measured"
+	}
+	names, groups := []string{}, map[string][]finding{}
+	for _, f := range all {
+		name, _ := f.names()
+		if groups[name] == nil {
+			names = append(names, name)
+		}
+		groups[name] = append(groups[name], f)
+	}
+	if are(all, all[0].kind) || len(names) == 1 || len(names) > mostGroups {
+		return w.kinds(all)
+	}
+	for i, name := range names {
+		names[i] = name + ": " + w.kinds(groups[name])
+	}
+	return strings.Join(names, "; ")
+}
+
+// kinds are what some findings came to.
+func (w words) kinds(all []finding) string {
+	var parts []string
+	for _, k := range []kind{better, worse, same, unclear, unjudged} {
+		var of []finding
+		var labels []string
+		for _, f := range all {
+			if f.kind == k {
+				_, label := f.names()
+				of, labels = append(of, f), append(labels, label)
+			}
+		}
+		if len(of) == 0 {
+			continue
+		}
+		text := w.of(k, of)
+		switch {
+		case len(of) == len(all):
+		case len(of) <= 2:
+			text += " for " + join(labels)
+		default:
+			text += fmt.Sprintf(" in %d of %d comparisons", len(of), len(all))
+		}
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// names are the label's parts: "16 queens" and "piton RR".
+func (f finding) names() (group, name string) {
+	if i := strings.LastIndex(f.Label, ", "); i >= 0 {
+		return f.Label[:i], f.Label[i+2:]
+	}
+	return "", f.Label
+}
+
+// of is about findings of one kind.
+func (w words) of(k kind, all []finding) string {
+	least := slices.MaxFunc(all, func(a, b finding) int { return cmp.Compare(a.visible, b.visible) }).visible
+	switch k {
+	case better:
+		return shares(values(all)) + " " + w.better
+	case worse:
+		return shares(values(all)) + " " + w.worse
+	case same:
+		if all[0].Remark != "" && least == 0 {
+			return all[0].Remark // nothing was compared
+		}
+		return "no difference (±" + chart.Percent(least) + ")"
+	case unclear:
+		return "not enough evidence (an effect under " + chart.Percent(least) + " would not be seen)"
+	}
+	return all[0].Remark
+}
+
+func values(all []finding) (out []float64) {
+	for _, f := range all {
+		out = append(out, f.Value)
+	}
+	return out
+}
+
+// are reports whether some findings were made and all of them are of a kind.
+func are(all []finding, k kind) bool {
+	some := false
+	for _, f := range all {
+		if f.kind != missing && f.kind != k {
+			return false
+		}
+		some = some || f.kind == k
+	}
+	return some
+}
+
+// published are the published values of findings that were made, or of all where none was.
+func published(all []finding) (out []float64) {
+	none := are(all, missing)
+	for _, f := range all {
+		if f.Published != nil && (none || f.kind != missing) {
+			out = append(out, *f.Published)
+		}
+	}
+	return out
+}
+
+// shares is the range of shares without their signs: "2.1 to 3.4 %", "5 %".
+func shares(values []float64) string {
+	if len(values) == 0 {
+		return bench.None
+	}
+	sizes := make([]float64, len(values))
+	for i, v := range values {
+		sizes[i] = math.Abs(v)
+	}
+	text := chart.Percents(slices.Min(sizes), slices.Max(sizes))
+	if text[0] == text[1] {
+		return text[0] + " %"
+	}
+	return text[0] + " to " + text[1] + " %"
+}
+
+// join lists words: "13, 14 and 16".
+func join(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
+}
+
+// notMeasured is the answer of a study of which there is no run.
+const notMeasured = "Nothing was measured here."
