@@ -14,6 +14,7 @@ import (
 
 	"piton/internal/auto"
 	"piton/internal/bench"
+	"piton/internal/chart"
 	"piton/internal/report"
 	activitywork "piton/workloads/activity"
 	chatwork "piton/workloads/chat"
@@ -132,15 +133,21 @@ func TestMatrixAnswers(t *testing.T) {
 		then + "Today: no difference (±0.58 %).":                                      rows(2, 500, 100, 8, 0.01, 1, 1),
 		then + "Today: 25 % gained.":                                                  rows(2, 500, 100, 8, 0.01, 1, 0.8),
 		then + "Today: 20 % lost.":                                                    rows(2, 500, 100, 8, 0.01, 1, 1.25),
-		then + "Today: not enough evidence (an effect under 68 % would not be seen).": rows(2, 500, 100, 8, 0.6, 1, 1),
+		then + "Today: not enough evidence (an effect under 40 % would not be seen).": rows(2, 500, 100, 8, 0.6, 1, 1),
 		then + "Today: too few runs.":                                                 rows(2, 500, 100, 2, 0.01, 1, 1),
 		"Published: mapping threads manually gained 17 to 23 % in the rows measured here. Today: 2 cores, n 500: no difference (±0.58 %); 2 cores, n 1000: 25 % gained.": join(
 			rows(2, 500, 100, 8, 0.01, 1, 1), rows(2, 1000, 1000, 8, 0.01, 1, 0.8)),
 		"Published: mapping threads manually gained 8 to 198 %. Today, in rows that were not published: 25 % gained.": rows(2, 250, 100, 8, 0.01, 1, 0.8),
-		"Published: mapping threads manually gained 17 % in the rows measured here. Today: no difference (±0.58 %); in rows that were not published: 25 % gained.": join(
+		"Published: mapping threads manually gained 17 % in the rows measured here. Today: no difference (±0.58 %), in rows that were not published: 25 % gained.": join(
 			rows(2, 500, 100, 8, 0.01, 1, 1), rows(48, 500, 100, 8, 0.01, 1, 0.8)),
 		"Published: mapping threads manually gained 8 to 198 %. Nothing was measured here.": nil,
 	})
+	s := matrix.Section(two, rows(2, 500, 100, 8, 0.01, 1, 0.8))
+	assert.Equal(t, []string{"not run here: n 500 with 250 threads on 2 cores; n 500 with 500 threads on 2 cores; n 1000 on 2 cores; the rows of 4 cores"}, s.Notes)
+	assert.Equal(t, [][]string{{"2", "500", "100", "920 ms", "1.08 s", "+17 %", "800 ms", "1 s", "+25 % (24 to 26 %)"}}, s.Tables[0].Rows)
+	require.Len(t, s.Figures, 1)
+	assert.InDelta(t, 0.174, *s.Figures[0].Plot.(chart.Effects).Rows[0].Published, 0.001)
+	assert.Empty(t, matrix.Section(two, rows(2, 500, 100, 2, 0.01, 1, 0.8)).Figures, "nothing to draw")
 }
 
 func TestChatAnswers(t *testing.T) {
@@ -289,13 +296,13 @@ func TestAutomaticAnswers(t *testing.T) {
 		return r
 	}
 	answers(t, automatic, two, map[string][]bench.Results{
-		"Today, what piton auto keeps gives, compared with the kernel's placement: 25 % more work; with the best of all candidates: the same placement.": {
+		"What piton auto keeps gives, without load and compared with the kernel's placement: 25 % more work; with the best of all candidates: the same placement.": {
 			cell("nqueens quiet", 1, 8, 100, 125, 0)},
-		"Today, what piton auto keeps gives, compared with the kernel's placement: 10 % more work; with the best of all candidates: 12 % less work.": {
+		"What piton auto keeps gives, without load and compared with the kernel's placement: 10 % more work; with the best of all candidates: 12 % less work.": {
 			cell("nqueens quiet", 2, 8, 100, 125, 110)},
-		"Today, what piton auto keeps gives, compared with the kernel's placement: 25 % more work for nqueens, the same placement for chat; with the best of all candidates: 25 % more work for chat, the same placement for nqueens. With a busy process per CPU, what piton auto keeps gives, compared with the kernel's placement: the same placement; with the best of all candidates: 25 % more work.": {
+		"What piton auto keeps gives, without load and compared with the kernel's placement: 25 % more work for nqueens, the same placement for chat; with the best of all candidates: 25 % more work for chat, the same placement for nqueens. What piton auto keeps gives, under load and compared with the kernel's placement: the same placement; with the best of all candidates: 25 % more work.": {
 			cell("nqueens quiet", 1, 8, 100, 125, 0), cell("chat quiet", 0, 8, 100, 80, 0), cell("chat noisy", 0, 8, 100, 80, 0)},
-		"Today, what piton auto keeps gives, compared with the kernel's placement: too few runs; with the best of all candidates: the same placement.": {
+		"What piton auto keeps gives, without load and compared with the kernel's placement: too few runs; with the best of all candidates: the same placement.": {
 			cell("nqueens quiet", 1, 2, 100, 125, 0)},
 		"Nothing was measured here.": nil,
 	})

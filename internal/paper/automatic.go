@@ -65,12 +65,13 @@ func automaticSection(_ Machine, g *cells) report.Section {
 		"All candidates were tried in rounds of periods of 0.2 s. Manual best is the one with the highest median in them, the kernel's placement left out.",
 		"It, the kernel's placement and what the search keeps were then compared in fresh periods, interleaved, as pairs of one round; intervals are of 95 %.",
 		"The kernel's placement is the affinity that the workload starts with. ctxswitch pins its processes to one CPU itself; there, free is the kernel's choice.",
-		"Quiet: nothing else was started. Noisy: one busy process per CPU, which the kernel may put on any CPU.",
+		"Load: one busy process per CPU, which the kernel may put on any CPU.",
 		"Rates: runs of the work; switches or bytes where each is a unit of it; CPU time where the work lasts a fixed time, which does not show how fast it ran.",
 		"Work lost: the share by which the rate over the whole search is below the mean of its periods under the kernel's placement. Below 0 it was gained, or is chance.",
 	}}
 	said := words{"more work", "less work"}
 	for i, load := range automaticLoads {
+		named := [...]string{"without load", "under load"}[i]
 		var all, kernels, bests []finding
 		for _, w := range searchedWorks {
 			r := g.of("%s %s", w.name, load)
@@ -79,19 +80,17 @@ func automaticSection(_ Machine, g *cells) report.Section {
 				continue
 			}
 			line := searchLine{results: r, found: d}
-			near.Rows = append(near.Rows, append([]string{w.name, load}, line.near()...))
-			cost.Rows = append(cost.Rows, append([]string{w.name, load}, line.cost()...))
+			near.Rows = append(near.Rows, append([]string{w.name, named}, line.near()...))
+			cost.Rows = append(cost.Rows, append([]string{w.name, named}, line.cost()...))
 			kernels, bests = append(kernels, line.finding(w.name, d.Kept, 0)), append(bests, line.finding(w.name, d.Kept, d.Manual))
 			all = append(all, line.finding(w.name+", manual best", d.Manual, 0), line.finding(w.name+", auto", d.Kept, 0))
 		}
-		title := []string{g.today(), "With a busy process per CPU"}[i]
-		s.Figures = append(s.Figures, effects("Work compared with the kernel's placement, "+load, all, "less", "more"))
+		s.Figures = append(s.Figures, effects("Work compared with the kernel's placement, "+named, all, "less", "more"))
 		if len(kernels) > 0 {
-			s.Answer += fmt.Sprintf("%s, what piton auto keeps gives, compared with the kernel's placement: %s; with the best of all candidates: %s. ", title, said.sum(kernels), said.sum(bests))
+			s.Answer += fmt.Sprintf("What piton auto keeps gives, %s and compared with the kernel's placement: %s; with the best of all candidates: %s. ", named, said.sum(kernels), said.sum(bests))
 		}
 	}
 	s.Answer = cmp.Or(strings.TrimSpace(s.Answer), notMeasured)
-	s.Notes = append(s.Notes, "~ may be chance: the interval has no difference in it")
 	s.Tables = []report.Table{near, cost}
 	return s
 }
@@ -122,12 +121,13 @@ func (c searchedCandidate) label() string {
 }
 
 func (l searchLine) near() []string {
+	against := func(candidate, base int) string { return l.finding("", candidate, base).cell() }
 	manual, kernels, autos := bench.None, bench.None, bench.None
 	if l.found.Manual != 0 { // there is another candidate than the kernel's
-		manual, kernels, autos = l.found.Candidates[l.found.Manual].label(), l.against(l.found.Manual, 0), l.against(l.found.Kept, l.found.Manual)
+		manual, kernels, autos = l.found.Candidates[l.found.Manual].label(), against(l.found.Manual, 0), against(l.found.Kept, l.found.Manual)
 	}
 	return []string{chart.Quantity(chart.Middle(l.rates(0)), l.results.Study.Figure.Unit), manual, kernels,
-		l.found.Candidates[l.found.Kept].label(), l.against(l.found.Kept, 0), autos}
+		l.found.Candidates[l.found.Kept].label(), against(l.found.Kept, 0), autos}
 }
 
 func (l searchLine) cost() []string {
@@ -153,23 +153,10 @@ func (l searchLine) rates(candidate int) (out []float64) {
 	return out
 }
 
-// ratio is a candidate's rate in that of another, from the pairs of each round.
-func (l searchLine) ratio(candidate, base int) ratio {
-	return ratioOf(logRatios(l.rates(candidate), l.rates(base)))
-}
-
-// against is a ratio in words.
-func (l searchLine) against(candidate, base int) string {
-	if candidate == base {
-		return "the same"
-	}
-	return l.ratio(candidate, base).words()
-}
-
-// finding is a candidate's rate compared with that of another.
+// finding is a candidate's rate compared with that of another, from the pairs of each round.
 func (l searchLine) finding(label string, candidate, base int) finding {
 	if candidate == base {
 		return finding{EffectRow: chart.EffectRow{Label: label, Remark: "the same placement"}, kind: same}
 	}
-	return l.ratio(candidate, base).finding(label, nil)
+	return ratioOf(logRatios(l.rates(candidate), l.rates(base))).finding(label, nil)
 }

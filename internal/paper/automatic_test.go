@@ -173,10 +173,10 @@ func TestSearchedCell(t *testing.T) {
 		require.NoError(t, err)
 		assert.Less(t, time.Since(start), time.Minute)
 		near, cost := c.lines()
-		assert.Equal(t, []string{"nqueens", "quiet", "100 /s", "cpu 2"}, near[:4])
+		assert.Equal(t, []string{"nqueens", "without load", "100 /s", "cpu 2"}, near[:4])
 		assert.Contains(t, near[4], "+50 % (")
-		assert.Equal(t, []string{"cpu 2", near[4], "the same"}, near[5:])
-		assert.Equal(t, []string{"nqueens", "quiet", ownRuns, "3"}, cost[:4])
+		assert.Equal(t, []string{"cpu 2", near[4], "the same placement"}, near[5:])
+		assert.Equal(t, []string{"nqueens", "without load", ownRuns, "3"}, cost[:4])
 		assert.Negative(t, c.found.Lost, "the better one was in force for a part of the search")
 		assert.InDelta(t, 0.2*float64(c.found.Periods), c.found.Seconds, 0.01)
 		assert.InDelta(t, 0.2*float64(c.found.TriedPeriods), c.found.TriedSeconds, 0.01)
@@ -191,7 +191,7 @@ func TestSearchedCell(t *testing.T) {
 		near, _ = c.lines()
 		assert.Equal(t, "cpu 2", near[3], "the best of the others")
 		assert.Contains(t, near[4], "−20 % (")
-		assert.Equal(t, []string{auto.Kernel, "the same"}, near[5:7])
+		assert.Equal(t, []string{auto.Kernel, "the same placement"}, near[5:7])
 		assert.Contains(t, near[7], "+25 % (", "the kernel's is better than the best of the others")
 		assert.Positive(t, c.found.Lost)
 
@@ -199,7 +199,7 @@ func TestSearchedCell(t *testing.T) {
 		c, err = w.cell(t, 0)
 		require.NoError(t, err)
 		near, cost = c.lines()
-		assert.Equal(t, []string{"100 /s", bench.None, bench.None, auto.Kernel, "the same", bench.None}, near[2:])
+		assert.Equal(t, []string{"100 /s", bench.None, bench.None, auto.Kernel, "the same placement", bench.None}, near[2:])
 		assert.Equal(t, []string{"1", "0"}, cost[3:5])
 
 		w = &world{rates: []float64{100, 100}, fail: errors.New("it ended")}
@@ -220,5 +220,5 @@ func TestSearchedCellThatMissesTheBest(t *testing.T) {
 		}
 	}
 	near, _ := c.lines()
-	assert.Equal(t, []string{"nqueens", "quiet", "100 /s", "cpu 1", "+25 % (+25 to +25)", "cpu 0", "+10 % (+10 to +10)", "−12 % (−12 to −12)"}, near)
+	assert.Equal(t, []string{"nqueens", "without load", "100 /s", "cpu 1", "+25 % (25 to 25 %)", "cpu 0", "+10 % (10 to 10 %)", "−12 % (−12 to −12 %)"}, near)
 }

@@ -36,27 +36,19 @@ func found(c bench.Comparison, label string, published *float64) finding {
 	f.Label, f.Published = label, published
 	switch {
 	case !c.Comparable:
-		return finding{EffectRow: chart.EffectRow{Label: label, Published: published}}
+		f.kind = missing
 	case c.Unjudged != "":
 		f.kind = unjudged
-	default:
-		f.judge(c.Different)
-	}
-	return f
-}
-
-// judge says what an estimate shows that is different from 0, or is not.
-func (f *finding) judge(different bool) {
-	switch {
-	case different && f.Value > 0:
+	case c.Different && f.Value > 0:
 		f.kind = better
-	case different:
+	case c.Different:
 		f.kind = worse
-	case bench.Conclusive(f.visible):
+	case bench.Conclusive(c.Visible):
 		f.kind = same
 	default:
 		f.kind = unclear
 	}
+	return f
 }
 
 // cell is the finding in a table.
@@ -80,13 +72,17 @@ func (f finding) brief() string {
 	return f.cell()
 }
 
-// effects are findings on one axis, without those that were not made.
+// effects are findings on one axis, without those that were not made; there is nothing to draw where
+// none could be judged.
 func effects(title string, all []finding, worse, better string) chart.Figure {
 	e := chart.Effects{Worse: worse, Better: better}
 	for _, f := range all {
 		if f.kind != missing {
 			e.Rows = append(e.Rows, f.EffectRow)
 		}
+	}
+	if !slices.ContainsFunc(all, func(f finding) bool { return f.kind > unjudged }) {
+		e.Rows = nil
 	}
 	return chart.Figure{Title: title, Plot: e}
 }

@@ -19,20 +19,6 @@ type Maker interface {
 // errNoTime says that a cell was not begun.
 var errNoTime = errors.New("too little time")
 
-// planMade begins the cells of a study that a Maker makes: as many as the time that they take
-// at least allows, which is their cost. They take what they are given.
-func (r *Run) planMade(p Paper) error {
-	if r.o.Makers[p.Name] == nil {
-		return nil
-	}
-	for _, c := range p.choose(r.o.Machine, fillShare*r.planned(p).Seconds(), 1, 0) {
-		if err := r.begin(p, c, 0, 0); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // fillShare is the part of its share of the time that a cell fills: what a long one takes
 // beyond it is not missing from the cells after it.
 const fillShare = 0.85

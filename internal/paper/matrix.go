@@ -90,13 +90,18 @@ func matrixGain(p [2]float64) *float64 {
 // matrixRows are the rows measured: published ones in their order, then others.
 func matrixRows(g *cells) (out [][3]int) {
 	for _, row := range matrixOrder {
-		where := fmt.Sprintf("%d cores", row[0])
-		switch {
-		case g.measured("%d %d %d ", row[0], row[1], row[2]):
+		if g.measured("%d %d %d ", row[0], row[1], row[2]) {
 			out = append(out, row)
+			continue
+		}
+		where := fmt.Sprintf("the rows of %d cores", row[0])
+		switch {
+		case g.measured("%d %d ", row[0], row[1]):
+			where = fmt.Sprintf("n %d with %d threads on %d cores", row[1], row[2], row[0])
 		case g.measured("%d ", row[0]):
-			g.notRun = append(g.notRun, fmt.Sprintf("n %d with %d threads on %s", row[1], row[2], where))
-		case !slices.Contains(g.notRun, where):
+			where = fmt.Sprintf("n %d on %d cores", row[1], row[0])
+		}
+		if !slices.Contains(g.notRun, where) {
 			g.notRun = append(g.notRun, where)
 		}
 	}
@@ -140,23 +145,24 @@ func matrixAnswer(g *cells, reproduced, others []finding) string {
 			then = append(then, *matrixGain(p))
 		}
 	}
-	text := "Published: mapping threads manually gained " + shares(then)
-	said, now := words{"gained", "lost"}, g.today()
-	switch {
-	case len(reproduced) > 0 && len(others) > 0:
-		return fmt.Sprintf("%s in the rows measured here. %s: %s; in rows that were not published: %s.", text, now, said.sum(reproduced), said.sum(others))
-	case len(reproduced) > 0:
-		return fmt.Sprintf("%s in the rows measured here. %s: %s.", text, now, said.sum(reproduced))
-	case len(others) > 0:
-		return fmt.Sprintf("%s. %s, in rows that were not published: %s.", text, now, said.sum(others))
+	text, said := "Published: mapping threads manually gained "+shares(then), words{"gained", "lost"}
+	if len(reproduced)+len(others) == 0 {
+		return text + ". " + notMeasured
 	}
-	return text + ". " + notMeasured
+	var now []string
+	if len(reproduced) > 0 {
+		text, now = text+" in the rows measured here", []string{": " + said.sum(reproduced)}
+	}
+	if len(others) > 0 {
+		now = append(now, ", in rows that were not published: "+said.sum(others))
+	}
+	return fmt.Sprintf("%s. %s%s.", text, g.today(), strings.Join(now, ""))
 }
 
 // gain makes a share of time that was saved one by which the other time is longer.
 func (f finding) gain() finding {
-	for _, v := range []*float64{&f.Value, &f.Low, &f.High, &f.visible} {
-		*v /= 1 - *v
+	for _, v := range []*float64{&f.Value, &f.Low, &f.High} {
+		*v /= 1 - *v // the visible effect is the same factor both ways
 	}
 	return f
 }

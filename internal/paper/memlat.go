@@ -63,23 +63,19 @@ func memlatSection(_ Machine, g *cells) report.Section {
 // memlatAnswer is how far memory is from the first cache.
 func memlatAnswer(g *cells, levels map[string]memlatwork.Level) string {
 	text := "Published: a load from memory took 115 to 157 cycles, 50 to 58 times as long as one from L1. "
-	memory, ok := levels["memory"]
-	switch first, both := levels["L1"]; {
-	case len(levels) == 0:
+	first, memory := levels["L1"], levels["memory"]
+	if len(levels) == 0 {
 		return text + notMeasured
-	case !ok:
-		return fmt.Sprintf("%s%s: memory was not reached.", text, g.today())
-	case !both || first.Ns == 0:
-		return fmt.Sprintf("%s%s: %s.", text, g.today(), latency(memory))
-	default:
-		return fmt.Sprintf("%s%s: %s, %.0f times as long as from L1.", text, g.today(), latency(memory), memory.Ns/first.Ns)
 	}
-}
-
-// latency is "250 cycles (81 ns)".
-func latency(l memlatwork.Level) string {
-	if l.Cycles == 0 {
-		return chart.Quantity(l.Ns/1e9, "s")
+	if text += g.today() + ": "; memory.Ns == 0 {
+		return text + "memory was not reached."
 	}
-	return fmt.Sprintf("%s cycles (%s)", chart.Digits(l.Cycles), chart.Quantity(l.Ns/1e9, "s"))
+	took := chart.Quantity(memory.Ns/1e9, "s")
+	if memory.Cycles > 0 {
+		took = fmt.Sprintf("%s cycles (%s)", chart.Digits(memory.Cycles), took)
+	}
+	if first.Ns > 0 {
+		took += fmt.Sprintf(", %.0f times as long as from L1", memory.Ns/first.Ns)
+	}
+	return text + took + "."
 }

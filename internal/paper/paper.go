@@ -234,14 +234,14 @@ func value(r bench.Results) string {
 	return r.Study.Metric().Format(a.Median)
 }
 
-// table is every cell with its interval and verdict.
+// table is every cell with its intervals; what they come to is in the other tables.
 func (g *cells) table() report.Table {
 	t := report.Table{Title: "Every cell: " + g.checked(), Below: true, Folded: true,
-		Head: []string{"cell", "placement", "runs", bench.Headings.Median, bench.Headings.Interval, bench.Headings.Migrations, bench.Headings.RunDelay, bench.Headings.Verdict}}
+		Head: []string{"cell", "placement", "runs", bench.Headings.Median, bench.Headings.Interval, bench.Headings.Migrations, bench.Headings.RunDelay}}
 	for i, r := range g.results {
 		rep := bench.Judge(r)
 		for k, row := range bench.Rows(rep) {
-			t.Rows = append(t.Rows, []string{g.keys[i], row.Placement, fmt.Sprint(rep.Arms[k].Runs), row.Median, row.Interval, row.Migrations, row.RunDelay, row.Verdict})
+			t.Rows = append(t.Rows, []string{g.keys[i], row.Placement, fmt.Sprint(rep.Arms[k].Runs), row.Median, row.Interval, row.Migrations, row.RunDelay})
 		}
 	}
 	return t

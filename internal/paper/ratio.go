@@ -1,13 +1,11 @@
 package paper
 
 import (
-	"fmt"
 	"math"
-	"strings"
 
 	"piton/internal/bench"
 	"piton/internal/bench/stats"
-	"piton/internal/chart"
+	"piton/workloads/workload"
 )
 
 // ratio is a figure in that of another, by pairs that were measured together.
@@ -23,34 +21,17 @@ func ratioOf(logs []float64) ratio {
 	return ratio{math.Exp(center), math.Exp(low), math.Exp(high), have, len(logs)}
 }
 
-// words are the share by which it is more: "~ +0.4 % (−1.2 to +2)"; ~ may be chance.
-func (r ratio) words() string {
-	if r.pairs == 0 || math.IsNaN(r.center) {
-		return bench.None
-	}
-	text := signed(r.center - 1)
-	if r.have {
-		text += fmt.Sprintf(" (%s to %s)", strings.TrimSuffix(signed(r.low-1), " %"), strings.TrimSuffix(signed(r.high-1), " %"))
-	}
-	if !r.have || r.low <= 1 && r.high >= 1 {
-		text = "~ " + text
-	}
-	return text
-}
+// words are the share by which it is more, with its interval.
+func (r ratio) words() string { return r.finding("", nil).cell() }
 
 // finding is the ratio as one that is better above 1.
 func (r ratio) finding(label string, published *float64) finding {
-	f := finding{EffectRow: chart.EffectRow{Label: label, Published: published}}
-	if r.pairs == 0 || math.IsNaN(r.center) {
-		return f
+	c := bench.Comparison{Metric: workload.Metric{HigherIsBetter: true}, Comparable: r.pairs > 0 && !math.IsNaN(r.center), Delta: r.center - 1, Low: r.low - 1, High: r.high - 1,
+		HaveInterval: r.have, Different: r.more() || r.less()}
+	if c.Visible = bench.Visible(c.Low, c.High); !r.have {
+		c.Unjudged = "too few runs"
 	}
-	f.Value, f.Low, f.High, f.HaveInterval = r.center-1, r.low-1, r.high-1, r.have
-	if f.visible = bench.Visible(f.Low, f.High); !r.have {
-		f.kind, f.Remark = unjudged, "too few runs"
-		return f
-	}
-	f.judge(r.more() || r.less())
-	return f
+	return found(c, label, published)
 }
 
 func (r ratio) more() bool { return r.have && r.low > 1 }

@@ -107,8 +107,11 @@ const probeTime = 10 * time.Second
 
 // plan probes, and begins the cells of the sizes that fit into the paper's share.
 func (r *Run) plan(ctx context.Context, p Paper) error {
-	if p.made != nil {
-		return r.planMade(p)
+	if p.made != nil && r.o.Makers[p.Name] == nil {
+		return nil
+	}
+	if p.made != nil { // its costs are what its cells take at least, and they take what they are given
+		return r.beginAll(p, fillShare, 1, 0)
 	}
 	probe := p.probe
 	probe.Workload, probe.Runs, probe.Timeout = p.Name, 1, probeTime
@@ -129,7 +132,12 @@ func (r *Run) plan(ctx context.Context, p Paper) error {
 		work = max(last.Seconds, 1e-4)
 		start = max(time.Since(began).Seconds()-work, 0)
 	}
-	for _, c := range p.choose(r.o.Machine, plannedShare*r.planned(p).Seconds(), work, start) {
+	return r.beginAll(p, plannedShare, work, start)
+}
+
+// beginAll begins the cells of the sizes that fit into a part of the paper's share.
+func (r *Run) beginAll(p Paper, part, work, start float64) error {
+	for _, c := range p.choose(r.o.Machine, part*r.planned(p).Seconds(), work, start) {
 		if err := r.begin(p, c, work, start); err != nil {
 			return err
 		}

@@ -128,7 +128,7 @@ func saisSection(_ Machine, g *cells) report.Section {
 	s.Lead = append(s.Lead,
 		"Today: each server in a network namespace, joined with the clients by a veth pair set up like a network card (TSO, GSO and checksum offload off at the server, GRO on at the client).",
 		fmt.Sprintf("%d client processes, which the scheduler may move, read 16 strips of 64 KiB from all servers by TCP, one of each server at a time, and merge them to 1 MiB. Paced: %d MB/s for both together.", deliveryClients, pacedMBs),
-		"All arms are measured in each round, in random order, with new connections and processes. Intervals are of 95 %, of the pairs of one round; ~ may be chance.",
+		"All arms are measured in each round, in random order, with new connections and processes. Intervals are of 95 %, of the pairs of one round.",
 		saisOrder(measured), saisWords(measured))
 	s.Answer, s.Figures = saisAnswer(g, measured), saisFigures(measured)
 	s.Notes = saisNotes(measured)

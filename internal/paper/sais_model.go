@@ -208,32 +208,16 @@ func savedTime(v float64) string {
 	return chart.Quantity(v, "s")
 }
 
-// saisWords say when source-aware delivery wins.
+// saisWords say what the model has source-aware delivery do.
 func saisWords(measured []saisCell) string {
 	text := "Model: T differs by at least (N_C−1)·N_R·α·(M−P). "
 	costs, ok, why := saisCosts(measured)
-	switch here := fmt.Sprintf("Here P, to process a strip, is %s and M, to move one between caches, %s", chart.Quantity(costs.Strip, "s"), chart.Quantity(costs.Move, "s")); {
+	here := fmt.Sprintf("Here P, to process a strip, is %s and M, to move one between caches, %s", chart.Quantity(costs.Strip, "s"), chart.Quantity(costs.Move, "s"))
+	switch {
 	case !ok:
-		text += fmt.Sprintf("P and M were not measured: %s.", why)
+		return text + fmt.Sprintf("P and M were not measured: %s.", why)
 	case costs.Move > costs.Strip:
-		text += here + ", so it has source-aware delivery win while requests keep the CPUs busy."
-	default:
-		text += here + ", so it promises source-aware delivery nothing: the study has M ≫ P, between caches that share nothing."
+		return text + here + ", so it has source-aware delivery win while requests keep the CPUs busy."
 	}
-	busy := saturated(measured)
-	for _, c := range saisComparisons {
-		r := c.ratio(busy)
-		verdict := "does not win reliably over"
-		switch {
-		case r.pairs == 0:
-			continue
-		case r.more():
-			verdict = "wins over"
-		case r.less():
-			verdict = "loses to"
-		}
-		text += fmt.Sprintf(" Measured %s, %s %s %s when saturated: %s; against the kernel's own delivery %s.",
-			c.way, c.aware, verdict, c.balanced, r.words(), pooled(busy, c.aware, deliveryArms[0].Name).words())
-	}
-	return text
+	return text + here + ", so it promises source-aware delivery nothing: the study has M ≫ P, between caches that share nothing."
 }

@@ -87,13 +87,14 @@ func streamAnswer(g *cells, r streamwork.Result) string {
 		nodes[c.MemoryNode] = true
 		slow, fast = min(slow, c.Triad()), max(fast, c.Triad())
 	}
+	now := "distances were not compared"
 	switch {
 	case len(r.Cells) == 0:
 		return text + notMeasured
 	case len(nodes) == 1:
-		return fmt.Sprintf("%s%s: one node, so there are no distances to compare; triad reaches %s to %s MB/s.", text, g.today(), chart.Digits(slow), chart.Digits(fast))
-	case r.Fit == nil:
-		return fmt.Sprintf("%s%s: distances were not compared.", text, g.today())
+		now = fmt.Sprintf("one node, so there are no distances to compare; triad reaches %s to %s MB/s", chart.Digits(slow), chart.Digits(fast))
+	case r.Fit != nil:
+		now = r.Fit.Verdict
 	}
-	return fmt.Sprintf("%s%s: %s.", text, g.today(), r.Fit.Verdict)
+	return fmt.Sprintf("%s%s: %s.", text, g.today(), now)
 }
