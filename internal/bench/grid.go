@@ -7,8 +7,7 @@ import (
 )
 
 // Grid is a table of studies that are interleaved, a round of each, repeatedly: cells
-// that are compared are measured close in time, and when time runs out every cell has
-// been measured as often.
+// that are compared are measured close in time, and as often when time runs out.
 type Grid struct {
 	ID      string
 	Started time.Time

@@ -324,6 +324,7 @@ Published: pinning with FIFO or RR saved 2.3 to 8.4 % for 15 and 16 queens. Toda
 and RR run before the load, which waits.
 Published 2014: Intel Core i7-4770K, 4 cores, 8 threads, 3.5 GHz, Linux 3.14; FIFO and RR at
 priority 6, pinned to one CPU.
+Load: 2 busy processes, which the kernel may put on any CPU.
 
 Time saved compared with normal
                        slower             0            2 %          4 %           6 %         faster

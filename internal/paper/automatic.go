@@ -65,7 +65,6 @@ func automaticSection(_ Machine, g *cells) report.Section {
 		"All candidates were tried in rounds of periods of 0.2 s. Manual best is the one with the highest median in them, the kernel's placement left out.",
 		"It, the kernel's placement and what the search keeps were then compared in fresh periods, interleaved, as pairs of one round; intervals are of 95 %.",
 		"The kernel's placement is the affinity that the workload starts with. ctxswitch pins its processes to one CPU itself; there, free is the kernel's choice.",
-		"Load: one busy process per CPU, which the kernel may put on any CPU.",
 		"Rates: runs of the work; switches or bytes where each is a unit of it; CPU time where the work lasts a fixed time, which does not show how fast it ran.",
 		"Work lost: the share by which the rate over the whole search is below the mean of its periods under the kernel's placement. Below 0 it was gained, or is chance.",
 	}}

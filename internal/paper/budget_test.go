@@ -30,7 +30,9 @@ func onTwoCPUs(more float64) func(s bench.Study, p bench.Placement) time.Duratio
 		case strings.Contains(values, "-n 1000"):
 			seconds = 0.9
 		case strings.Contains(values, "-n 500"):
-			seconds = 0.09
+			seconds = 0.07
+		case strings.Contains(values, "-n 400"):
+			seconds = 0.06
 		}
 		return time.Duration(seconds * float64(time.Second))
 	}

@@ -104,6 +104,9 @@ func (p Paper) Section(m Machine, all []bench.Results) report.Section {
 	}
 	s := p.present(m, g)
 	s.Title, s.Lead = p.Title, append([]string{p.Source}, s.Lead...)
+	if i := slices.IndexFunc(g.results, func(r bench.Results) bool { return r.Study.Noise > 0 }); i >= 0 {
+		s.Lead = append(s.Lead, fmt.Sprintf("Load: %s, which the kernel may put on any CPU.", chart.Plural(g.results[i].Study.Noise, "busy process")))
+	}
 	s.Figures = slices.DeleteFunc(s.Figures, func(f chart.Figure) bool { return f.Plot.Empty() })
 	for _, key := range p.own {
 		for _, f := range own(g.of("%s", key)) {

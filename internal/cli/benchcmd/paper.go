@@ -41,8 +41,8 @@ all their cells, which are interleaved, and to smaller ones if time is left; wha
 interrupted reproduction is resumed when the same command runs again without --new.
 
 Studies: ` + strings.Join(paper.Names(), ", ") + `.
-automatic is piton's own: how near piton auto comes to the best of all its candidates, for each workload on a quiet and on a
-noisy machine, and what its search costs. It changes the affinity of its own processes only.
+automatic is piton's own: how near piton auto comes to the best of all its candidates, for each workload without load and under
+load, and what its search costs. It changes the affinity of its own processes only.
 sais needs root: clients read strips from servers in network namespaces, which end with piton, while packets are delivered
 in several ways. RFS's flow table, net.core.rps_sock_flow_entries, is the machine's; it is set for RFS only and restored.`,
 		Example: "  piton bench paper nqueens --budget 5m\n" +
