@@ -104,65 +104,44 @@ func (c cell) seconds(work, start float64) float64 {
 
 // next is the cell whose next round is made when so many seconds are left, -1 when none is. Cells
 // of a size have their rounds in turn. The largest size that still gets a verdict comes first,
-// then further rounds of sizes that have one, then what is left of others.
+// then further rounds of sizes that have one, then what is left of others; the first round of the
+// smallest size is made anyway, which was chosen for it.
 func (r *Run) next(p Paper, seconds float64) int {
 	groups, need := r.groups(p), p.needed()
-	fits := func(from, below int, goal func(least int) int) int {
+	rounds := func(i int) int { return r.Results[i].Rounds() }
+	first := func(group []int) int {
+		return slices.MinFunc(group, func(a, b int) int { return cmp.Compare(rounds(a), rounds(b)) })
+	}
+	for _, step := range []struct{ from, below, goal int }{{0, need, need}, {need, mostRounds, 0}, {1, need, 0}} {
 		for _, group := range groups {
-			least := r.least(group)
-			if least < from || least >= below {
-				continue
+			i, takes := first(group), 0.0
+			for _, k := range group {
+				takes += r.costs[r.Results[k].Study.Cell] * float64(max(step.goal-rounds(k), rounds(i)+1-rounds(k), 0))
 			}
-			takes, first := 0.0, group[0]
-			for _, i := range group {
-				rounds := r.Results[i].Rounds()
-				takes += r.costs[r.Results[i].Study.Cell] * float64(max(goal(least)-rounds, 0))
-				if rounds < r.Results[first].Rounds() {
-					first = i
-				}
-			}
-			if takes <= seconds {
-				return first
+			if rounds(i) >= step.from && rounds(i) < step.below && takes <= seconds {
+				return i
 			}
 		}
-		return -1
 	}
-	another := func(least int) int { return least + 1 }
-	for _, i := range []int{fits(0, need, func(int) int { return need }), fits(need, mostRounds, another), fits(1, need, another)} {
-		if i >= 0 {
-			return i
-		}
-	}
-	if n := len(groups); n > 0 && !slices.ContainsFunc(groups, func(g []int) bool { return r.least(g) > 0 }) {
-		group := groups[n-1]
-		return group[slices.IndexFunc(group, func(i int) bool { return r.Results[i].Rounds() == 0 })]
+	if len(groups) > 0 && !slices.ContainsFunc(groups, func(g []int) bool { return rounds(first(g)) > 0 }) {
+		return first(groups[len(groups)-1])
 	}
 	return -1
 }
 
-// least is how many rounds all cells of a group have.
-func (r *Run) least(group []int) int {
-	least := mostRounds
-	for _, i := range group {
-		least = min(least, r.Results[i].Rounds())
-	}
-	return least
-}
-
-// groups are the cells of a paper by their size, the largest first.
-func (r *Run) groups(p Paper) (out [][]int) {
+// groups are the cells of a paper by their size, the largest first, and then those that an earlier
+// piton began and that are of none.
+func (r *Run) groups(p Paper) [][]int {
 	sizes := p.sizes(r.o.Machine)
-	of := func(i int) int {
-		return slices.IndexFunc(sizes, func(s size) bool {
+	out := make([][]int, len(sizes)+1)
+	for _, i := range r.missing(p, func(bench.Results) bool { return true }) {
+		n := slices.IndexFunc(sizes, func(s size) bool {
 			return slices.ContainsFunc(s.ways[0], func(c cell) bool { return p.Name+" "+c.key == r.Results[i].Study.Cell })
 		})
-	}
-	last := -2
-	for _, i := range r.missing(p, func(bench.Results) bool { return true }) {
-		if n := of(i); n != last {
-			out, last = append(out, nil), n
+		if n < 0 {
+			n = len(sizes)
 		}
-		out[len(out)-1] = append(out[len(out)-1], i)
+		out[n] = append(out[n], i)
 	}
-	return out
+	return slices.DeleteFunc(out, func(g []int) bool { return len(g) == 0 })
 }

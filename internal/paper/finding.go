@@ -193,14 +193,20 @@ func are(all []finding, k kind) bool {
 }
 
 // published are the published values of findings that were made, or of all where none was.
-func published(all []finding) (out []float64) {
-	none := are(all, missing)
+func published(all []finding) []float64 {
+	var made, every []float64
 	for _, f := range all {
-		if f.Published != nil && (none || f.kind != missing) {
-			out = append(out, *f.Published)
+		if f.Published == nil {
+			continue
+		}
+		if every = append(every, *f.Published); f.kind != missing {
+			made = append(made, *f.Published)
 		}
 	}
-	return out
+	if len(made) == 0 {
+		return every
+	}
+	return made
 }
 
 // shares is the range of shares without their signs: "2.1 to 3.4 %", "5 %".

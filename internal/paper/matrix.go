@@ -90,11 +90,11 @@ func matrixGain(p [2]float64) *float64 {
 	return &share
 }
 
-// matrixRows are the rows measured: published ones in their order, then others.
+// matrixRows are the published rows in their order, then others that were measured.
 func matrixRows(g *cells) (out [][3]int) {
 	for _, row := range matrixOrder {
+		out = append(out, row)
 		if g.measured("%d %d %d ", row[0], row[1], row[2]) {
-			out = append(out, row)
 			continue
 		}
 		where := fmt.Sprintf("the rows of %d cores", row[0])
@@ -135,6 +135,9 @@ func matrixSection(_ Machine, g *cells) report.Section {
 		} else {
 			others = append(others, f)
 		}
+		if f.kind == missing {
+			continue
+		}
 		t.Rows = append(t.Rows, slices.Concat([]string{fmt.Sprint(r[0]), fmt.Sprint(r[1]), fmt.Sprint(r[2])}, then, []string{value(pairs[i][1]), value(pairs[i][0]), f.cell()}))
 	}
 	return report.Section{Answer: matrixAnswer(g, reproduced, others), Tables: []report.Table{t},
@@ -142,24 +145,17 @@ func matrixSection(_ Machine, g *cells) report.Section {
 }
 
 func matrixAnswer(g *cells, reproduced, others []finding) string {
-	then := published(reproduced)
-	if len(then) == 0 {
-		for _, p := range matrixPublished {
-			then = append(then, *matrixGain(p))
-		}
-	}
-	text, said := "Published: mapping threads manually gained "+shares(then), words{"gained", "lost"}
-	if len(reproduced)+len(others) == 0 {
-		return text + ". " + notMeasured
-	}
-	var now []string
-	if len(reproduced) > 0 {
-		text, now = text+" in the rows measured here", []string{": " + said.sum(reproduced)}
+	text, now, said := "Published: mapping threads manually gained "+shares(published(reproduced)), "", words{"gained", "lost"}
+	if !are(reproduced, missing) {
+		text, now = text+" in the rows measured here", ": "+said.sum(reproduced)
 	}
 	if len(others) > 0 {
-		now = append(now, ", in rows that were not published: "+said.sum(others))
+		now += ", in rows that were not published: " + said.sum(others)
 	}
-	return fmt.Sprintf("%s. %s%s.", text, g.today(), strings.Join(now, ""))
+	if now == "" {
+		return text + ". " + notMeasured
+	}
+	return fmt.Sprintf("%s. %s%s.", text, g.today(), now)
 }
 
 // gain makes a share of time that was saved one by which the other time is longer.

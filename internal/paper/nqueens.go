@@ -94,37 +94,30 @@ func queensRows(m Machine) []queensRow {
 var queensLoads = []string{"quiet", "noise"}
 
 // queensBoard is what was found of a board, by queensLoads and queensRows.
-type queensBoard struct {
-	n     int
-	found [2][]finding
-}
+type queensBoard [2][]finding
 
 func queens(m Machine, g *cells) report.Section {
 	rows := queensRows(m)
 	t := report.Table{Title: "Published and today", Keys: 2, Head: []string{"queens", "placement", "published", "saved", "today", "saved", "under load", "saved"}}
 	var boards []queensBoard
-	var missed []string
-	for n := 16; n >= 8; n-- {
-		b := queensBoard{n: n}
-		lines := [][]string{queensLine(g, n, queensRow{"normal", 0, "%d %s", bench.Normal})}
-		for _, row := range rows {
-			lines = append(lines, queensLine(g, n, row))
-		}
-		for i, load := range queensLoads {
-			b.found[i] = queensFound(rows, g, n, load)
-			for k, f := range b.found[i] {
-				if lines[k+1][5+2*i] = f.cell(); i > 0 {
-					lines[k+1][5+2*i] = f.brief()
-				}
+	var names, missed []string
+	for n := 8; n <= 16; n++ {
+		b := queensBoard{queensFound(rows, g, n, queensLoads[0]), queensFound(rows, g, n, queensLoads[1])}
+		boards = append(boards, b)
+		if !g.measured("%d ", n) {
+			if queensSaved(n, 0) != nil {
+				missed = append(missed, fmt.Sprint(n))
 			}
+			continue
 		}
-		switch _, wasPublished := queensPublished[n]; {
-		case g.measured("%d ", n):
-			boards = append(boards, b)
-			t.Rows = append(t.Rows, slices.DeleteFunc(lines, func(line []string) bool { return line[4] == bench.None && line[6] == bench.None })...)
-		case wasPublished:
-			missed = slices.Insert(missed, 0, fmt.Sprint(n))
+		lines := [][]string{queensLine(g, n, queensRow{"normal", 0, "%d %s", bench.Normal})}
+		for k, row := range rows {
+			line := queensLine(g, n, row)
+			line[5], line[7] = b[0][k].cell(), b[1][k].brief()
+			lines = append(lines, line)
 		}
+		names = append(names, fmt.Sprint(n))
+		t.Rows = append(slices.DeleteFunc(lines, func(line []string) bool { return line[4] == bench.None && line[6] == bench.None }), t.Rows...)
 	}
 	if len(missed) > 0 {
 		g.notRun = []string{join(missed) + " queens"}
@@ -132,11 +125,11 @@ func queens(m Machine, g *cells) report.Section {
 	if !m.Tuna {
 		g.notRun = append(g.notRun, "tuna, which is not installed")
 	}
-	s := report.Section{Answer: queensAnswer(g, boards), Tables: []report.Table{t}}
+	s := report.Section{Answer: queensAnswer(g, names, boards), Tables: []report.Table{t}}
 	for i, title := range []string{"Time saved compared with normal", "Time saved compared with normal, under load"} {
 		var all []finding
-		for _, b := range boards {
-			all = append(all, b.found[i]...)
+		for _, b := range slices.Backward(boards) {
+			all = append(all, b[i]...)
 		}
 		s.Figures = append(s.Figures, effects(title, all, "slower", "faster"))
 	}
@@ -189,27 +182,18 @@ func queensFound(rows []queensRow, g *cells, n int, load string) (out []finding)
 	return out
 }
 
-// queensAnswer is about FIFO and RR, each of which was published.
-func queensAnswer(g *cells, boards []queensBoard) string {
-	var then []float64
-	var now [2][]finding
-	var names []string
-	for _, b := range slices.Backward(boards) {
-		names = append(names, fmt.Sprint(b.n))
-		for i := range now {
-			now[i] = append(now[i], b.found[i][:2]...)
-		}
-		then = append(then, published(b.found[0][:2])...)
+// queensAnswer is about FIFO and RR, each of which was published; names are the boards measured.
+func queensAnswer(g *cells, names []string, boards []queensBoard) string {
+	var now queensBoard
+	for _, b := range boards {
+		now[0], now[1] = append(now[0], b[0][:2]...), append(now[1], b[1][:2]...)
 	}
-	of := join(names)
-	if len(then) == 0 {
-		for _, n := range []int{13, 14, 15, 16} {
-			then = append(then, *queensSaved(n, 3), *queensSaved(n, 4))
-		}
-		of = "13 to 16"
+	of := "13 to 16"
+	if !are(now[0], missing) && slices.ContainsFunc(names, func(n string) bool { return n >= "13" && len(n) == 2 }) {
+		of = join(names)
 	}
-	text := fmt.Sprintf("Published: pinning with FIFO or RR saved %s for %s queens. ", shares(then), of)
-	if len(boards) == 0 {
+	text := fmt.Sprintf("Published: pinning with FIFO or RR saved %s for %s queens. ", shares(published(now[0])), of)
+	if len(names) == 0 {
 		return text + notMeasured
 	}
 	said := words{"saved", "lost"}

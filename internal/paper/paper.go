@@ -139,9 +139,8 @@ func Sections(papers []Paper, m Machine, all []bench.Results) []report.Section {
 		out = append(out, p.Section(m, all))
 	}
 	if len(all) > 0 && len(out) > 0 {
-		t := report.Conditions(all[0].Conditions)
-		t.Folded = true
-		out[len(out)-1].Tables = append(out[len(out)-1].Tables, t)
+		last := &out[len(out)-1]
+		last.Tables = append(last.Tables, report.Conditions(all[0].Conditions))
 	}
 	return out
 }

@@ -199,8 +199,7 @@ func (r *Run) Finish(ctx context.Context) error {
 	return nil
 }
 
-// paper makes rounds of one paper, each if it should end within the paper's share of the time; but
-// the first round of the smallest size is made anyway, which was chosen for it.
+// paper makes rounds of one paper, each if it should end within the paper's share of the time.
 func (r *Run) paper(ctx context.Context, p Paper) error {
 	until := time.Now().Add(r.share(p))
 	if p.made != nil {
