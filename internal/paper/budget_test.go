@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench"
+	nqueenswork "piton/workloads/nqueens"
 )
 
 // onTwoCPUs is how long runs take on a machine with two CPUs, more of 16 queens than those of
@@ -21,7 +22,7 @@ func onTwoCPUs(more float64) func(s bench.Study, p bench.Placement) time.Duratio
 		switch values := strings.Join(s.Args, " "); {
 		case s.Workload == "nqueens":
 			n := map[string]int{"13": 13, "14": 14, "15": 15, "16": 16}[s.Args[1]]
-			if seconds = queensCost[n] * 6 / 278; n == 16 {
+			if seconds = nqueenswork.Workload.Work(n) * 6 / 278; n == 16 {
 				seconds *= more
 			}
 			if s.Noise > 0 && !strings.Contains(string(p), "+") {

@@ -7,6 +7,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/chart"
 	"piton/internal/report"
+	nqueenswork "piton/workloads/nqueens"
 )
 
 // Placements of the N-Queens table; FIFO and RR are at priority 6 as published.
@@ -36,9 +37,6 @@ var queensPublished = map[int][5]int{
 	15: {2435, 2430, 2386, 2379, 2355}, 16: {18177, 17456, 16695, 17160, 16650},
 }
 
-// queensCost is the work by N, 13 being 1.
-var queensCost = map[int]float64{8: 0.0003, 9: 0.0012, 10: 0.006, 11: 0.035, 12: 0.175, 13: 1, 14: 6.2, 15: 40.5, 16: 278}
-
 // queensSizes are the boards, with tuna where there is time for it, and without least-loaded, which
 // was not published, where there is not even time for that.
 func queensSizes(m Machine) (out []size) {
@@ -57,7 +55,7 @@ func queensSizes(m Machine) (out []size) {
 func queensCells(m Machine, n int, place []bench.Placement, byTuna ...bench.Placement) (out []cell) {
 	for i, load := range []string{"quiet", "noise"} {
 		s := bench.Study{Args: args("-n", n, "--threads", 1), Noise: i * len(m.CPUs), Placements: place}
-		cost := queensCost[n] / queensCost[queensProbe]
+		cost := nqueenswork.Workload.Work(n) / nqueenswork.Workload.Work(queensProbe)
 		out = append(out, cell{fmt.Sprintf("%d %s", n, load), s, cost})
 		if s.Placements = byTuna; byTuna != nil {
 			out = append(out, cell{fmt.Sprintf("%d %s %s", n, load, tunaKey), s, cost})
