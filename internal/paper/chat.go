@@ -67,7 +67,7 @@ func chatSection(_ Machine, g *cells) report.Section {
 	}
 	s.Answer = fmt.Sprintf("Published: running threads of one address space together gave %s more speed. ", shares(published(reproduced)))
 	if len(t.Rows) == 0 {
-		s.Answer += notMeasured
+		s.Answer, s.Notes = s.Answer+notMeasured, nil
 	} else {
 		s.Answer += fmt.Sprintf("%s: %s.", g.today(), words{"more messages/s", "fewer messages/s"}.sum(reproduced))
 	}

@@ -278,7 +278,7 @@ func (g *cells) notes() []string {
 			out = append(out, "results not stored: "+r.StoreErr.Error())
 		}
 	}
-	if g.notRun == nil {
+	if g.notRun == nil && len(waiting) < len(g.results) { // else the answer says so
 		g.notRun = waiting
 	}
 	if len(g.notRun) > 0 {

@@ -44,6 +44,9 @@ var streamPublished = [][6]int{{0, 0, 5842, 5819, 6560, 6540}, {2, 0, 5854, 5785
 func streamSection(_ Machine, g *cells) report.Section {
 	t := report.Table{Title: "Published and today, MB/s", Head: []string{"when", "from", "node", "memory of", "distance", "copy", "scale", "add", "triad"}}
 	r, ok := last[streamwork.Result](g.of("grid"), bench.Normal)
+	if !ok {
+		return report.Section{Answer: streamAnswer(g, r)}
+	}
 	for _, p := range streamPublished {
 		distance := 16
 		if p[1] == 0 {
@@ -52,25 +55,20 @@ func streamSection(_ Machine, g *cells) report.Section {
 		t.Rows = append(t.Rows, []string{"then", fmt.Sprintf("CPU %d", p[0]), fmt.Sprint(p[1]), "node 0", fmt.Sprint(distance),
 			fmt.Sprint(p[2]), fmt.Sprint(p[3]), fmt.Sprint(p[4]), fmt.Sprint(p[5])})
 	}
-	s := report.Section{}
-	if ok {
-		for _, c := range r.Cells {
-			from := fmt.Sprintf("CPU %d", c.FromCPU)
-			if c.FromCPU < 0 {
-				from = "all CPUs"
-			}
-			line := []string{"today", from, fmt.Sprint(c.FromNode), fmt.Sprintf("node %d", c.MemoryNode), fmt.Sprint(c.Distance)}
-			for _, op := range c.Ops {
-				line = append(line, chart.Digits(op.MedianMBs))
-			}
-			if len(line) == len(t.Head) {
-				t.Rows = append(t.Rows, line)
-			}
+	for _, c := range r.Cells {
+		from := fmt.Sprintf("CPU %d", c.FromCPU)
+		if c.FromCPU < 0 {
+			from = "all CPUs"
+		}
+		line := []string{"today", from, fmt.Sprint(c.FromNode), fmt.Sprintf("node %d", c.MemoryNode), fmt.Sprint(c.Distance)}
+		for _, op := range c.Ops {
+			line = append(line, chart.Digits(op.MedianMBs))
+		}
+		if len(line) == len(t.Head) {
+			t.Rows = append(t.Rows, line)
 		}
 	}
-	s.Answer = streamAnswer(g, r)
-	s.Tables = []report.Table{t}
-	return s
+	return report.Section{Answer: streamAnswer(g, r), Tables: []report.Table{t}}
 }
 
 // streamAnswer is whether the firmware's distances predict triad's bandwidth.
