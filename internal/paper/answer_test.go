@@ -314,6 +314,9 @@ func TestQueensPage(t *testing.T) {
 		beside(queensCell("15 quiet", 8, 0.02, 0.02, 0.03), 0.02), under(queensCell("15 noise", 8, 0.02, 0.69, 0.7))}
 	var out bytes.Buffer
 	require.NoError(t, report.Text(&out, nqueens.Section(two, all), 100))
+	tables := Sections([]Paper{matrix, nqueens}, two, all)[1].Tables
+	assert.Equal(t, "Conditions", tables[len(tables)-1].Title)
+	assert.True(t, tables[len(tables)-1].Folded)
 	assert.Equal(t, strings.TrimPrefix(queensPage, "\n"), regexp.MustCompile(` +\n`).ReplaceAllString(out.String(), "\n"))
 }
 
