@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -75,6 +74,9 @@ func automaticSection(_ Machine, g *cells) report.Section {
 		for _, w := range searchedWorks {
 			r := g.of("%s %s", w.name, load)
 			d, ok := searchOf(r)
+			if !ok && len(r.Runs) == 0 {
+				g.notRun = append(g.notRun, w.name+" "+named)
+			}
 			if !ok {
 				continue
 			}
@@ -89,7 +91,9 @@ func automaticSection(_ Machine, g *cells) report.Section {
 			s.Answer += fmt.Sprintf("What piton auto keeps gives, %s and compared with the kernel's placement: %s; with the best of all candidates: %s. ", named, said.sum(kernels), said.sum(bests))
 		}
 	}
-	s.Answer = cmp.Or(strings.TrimSpace(s.Answer), notMeasured)
+	if s.Answer = strings.TrimSpace(s.Answer); s.Answer == "" {
+		s.Answer, g.notRun = notMeasured, nil
+	}
 	s.Tables = []report.Table{near, cost}
 	return s
 }

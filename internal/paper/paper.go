@@ -238,12 +238,14 @@ func value(r bench.Results) string {
 
 // table is every cell with its intervals; what they come to is in the other tables.
 func (g *cells) table() report.Table {
-	t := report.Table{Title: "Every cell: " + g.checked(), Below: true, Folded: true,
+	t := report.Table{Title: g.checked(), Below: true, Folded: true,
 		Head: []string{"cell", "placement", "runs", bench.Headings.Median, bench.Headings.Interval, bench.Headings.Migrations, bench.Headings.RunDelay}}
 	for i, r := range g.results {
 		rep := bench.Judge(r)
 		for k, row := range bench.Rows(rep) {
-			t.Rows = append(t.Rows, []string{g.keys[i], row.Placement, fmt.Sprint(rep.Arms[k].Runs), row.Median, row.Interval, row.Migrations, row.RunDelay})
+			if rep.Arms[k].Runs > 0 {
+				t.Rows = append(t.Rows, []string{g.keys[i], row.Placement, fmt.Sprint(rep.Arms[k].Runs), row.Median, row.Interval, row.Migrations, row.RunDelay})
+			}
 		}
 	}
 	return t
@@ -291,14 +293,17 @@ func (g *cells) notes() []string {
 	return slices.Compact(out)
 }
 
-// checked is how many runs gave the right answer, of those that gave one.
+// checked is the table's title with how many runs gave the right answer, of those that gave one.
 func (g *cells) checked() string {
 	runs, right := 0, 0
 	for _, r := range g.results {
 		_, ok, all := r.Answers()
 		runs, right = runs+all, right+ok
 	}
-	return fmt.Sprintf("the answer was right in %d of %d runs", right, runs)
+	if runs == 0 {
+		return "Every cell"
+	}
+	return fmt.Sprintf("Every cell: the answer was right in %d of %d runs", right, runs)
 }
 
 // own are the workload's own pictures of a cell.
