@@ -296,13 +296,13 @@ func TestAutomaticAnswers(t *testing.T) {
 		return r
 	}
 	answers(t, automatic, two, map[string][]bench.Results{
-		"What piton auto keeps gives, without load and compared with the kernel's placement: 25 % more work; with the best of all candidates: the same placement.": {
+		"Without load, piton auto compared with the kernel's placement: 25 % more work; with the best of all candidates: the same placement.": {
 			cell("nqueens quiet", 1, 8, 100, 125, 0)},
-		"What piton auto keeps gives, without load and compared with the kernel's placement: 10 % more work; with the best of all candidates: 12 % less work.": {
+		"Without load, piton auto compared with the kernel's placement: 10 % more work; with the best of all candidates: 12 % less work.": {
 			cell("nqueens quiet", 2, 8, 100, 125, 110)},
-		"What piton auto keeps gives, without load and compared with the kernel's placement: 25 % more work for nqueens, the same placement for chat; with the best of all candidates: 25 % more work for chat, the same placement for nqueens. What piton auto keeps gives, under load and compared with the kernel's placement: the same placement; with the best of all candidates: 25 % more work.": {
+		"Without load, piton auto compared with the kernel's placement: 25 % more work for nqueens, the same placement for chat; with the best of all candidates: 25 % more work for chat, the same placement for nqueens. Under load, piton auto compared with the kernel's placement: the same placement; with the best of all candidates: 25 % more work.": {
 			cell("nqueens quiet", 1, 8, 100, 125, 0), cell("chat quiet", 0, 8, 100, 80, 0), cell("chat noisy", 0, 8, 100, 80, 0)},
-		"What piton auto keeps gives, without load and compared with the kernel's placement: too few runs; with the best of all candidates: the same placement.": {
+		"Without load, piton auto compared with the kernel's placement: too few runs; with the best of all candidates: the same placement.": {
 			cell("nqueens quiet", 1, 2, 100, 125, 0)},
 		"Nothing was measured here.": nil,
 	})

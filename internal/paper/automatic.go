@@ -88,7 +88,7 @@ func automaticSection(_ Machine, g *cells) report.Section {
 		}
 		s.Figures = append(s.Figures, effects("Work compared with the kernel's placement, "+named, all, "less", "more"))
 		if len(kernels) > 0 {
-			s.Answer += fmt.Sprintf("What piton auto keeps gives, %s and compared with the kernel's placement: %s; with the best of all candidates: %s. ", named, said.sum(kernels), said.sum(bests))
+			s.Answer += fmt.Sprintf("%s, piton auto compared with the kernel's placement: %s; with the best of all candidates: %s. ", strings.ToUpper(named[:1])+named[1:], said.sum(kernels), said.sum(bests))
 		}
 	}
 	if s.Answer = strings.TrimSpace(s.Answer); s.Answer == "" {
