@@ -117,7 +117,7 @@ func compare(tb testing.TB, r *Record, masks masksByRow, a, b *seen, processRest
 		TID: r.TID, State: r.State, PPID: r.PPID, Flags: r.Flags, MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults,
 		Priority: r.Priority, Nice: r.Nice, Threads: r.Threads, StartTicks: r.StartNs / tickNs, RSSPages: r.RSSPages,
 		LastCPU: r.LastCPU, RTPrio: r.RTPrio, Policy: r.Policy,
-		Comm: a.stat.Comm, Session: a.stat.Session, UserTicks: a.stat.UserTicks, SystemTicks: a.stat.SystemTicks,
+		Comm: a.stat.Comm, Group: a.stat.Group, Session: a.stat.Session, UserTicks: a.stat.UserTicks, SystemTicks: a.stat.SystemTicks,
 	}
 	if !processRested { // its other threads may have changed its memory, or their own number
 		got.RSSPages, got.Threads = a.stat.RSSPages, a.stat.Threads
