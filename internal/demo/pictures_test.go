@@ -99,9 +99,9 @@ func TestMovingPicture(t *testing.T) {
 		f.show(700 * time.Millisecond)
 		f.seconds(2)
 		f.press("p")
+		f.tick(1) // it migrates so often that it is watched for a moment first
 		require.Equal(t, 1, p.machine.fake.Task(named(t, p.machine, "bouncer").TID).Affinity.Len(), "it is pinned")
 		f.show(time.Second)
-		f.tick(1)
 		f.seconds(3)
 		for range 3 {
 			f.tick(2)
