@@ -46,7 +46,7 @@ var stills = []still{
 	{name: "processes", cpus: 16, width: 120, height: 36, keys: []string{"down", "down", "down", "down", "down"}, wait: 30, shows: "bouncer"},
 	{name: "cores", cpus: 16, width: 120, height: 40, keys: []string{"2"}, wait: 20, shows: "from\\to"},
 	{name: "irqs", cpus: 16, width: 120, height: 36, keys: []string{"3"}, wait: 20, shows: "nvme0q1"},
-	{name: "bench", cpus: 16, width: 120, height: 36, keys: []string{"4", "n", "enter"}, wait: 20, shows: "least-loaded"},
+	{name: "bench", cpus: 16, width: 120, height: 36, keys: []string{"4", "n", "enter"}, wait: 40, shows: "faster than normal"},
 	{name: "512", cpus: 512, width: 200, height: 50, wait: 30, shows: "gmx"},
 }
 
