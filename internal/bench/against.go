@@ -75,7 +75,7 @@ func Against(now, then Results) (e Earlier, ok bool) {
 	if !cs[0].Comparable || !now.Study.SameWork(then.Study) {
 		return Earlier{}, false
 	}
-	correct(cs)
+	correct(cs, 0)
 	return Earlier{Then: then, Comparison: cs[0], Differences: now.Conditions.Differences(then.Conditions)}, true
 }
 
@@ -87,7 +87,7 @@ func Between(now, then Results) (cs []Comparison, ok bool) {
 			cs = append(cs, compare(now.Study.Metric(), newArm(p, then.Of(p)), newArm(p, now.Of(p))))
 		}
 	}
-	correct(cs)
+	correct(cs, 0)
 	return cs, now.Study.SameWork(then.Study) && len(cs) > 0
 }
 

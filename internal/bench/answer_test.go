@@ -63,7 +63,7 @@ func TestAnswerOfOtherFigures(t *testing.T) {
 	answer := func(m workload.Metric, other []float64) string {
 		arms := study(ten(100, 0.005), other).Arms()
 		rep := Report{Metric: m, Arms: arms, Comparisons: []Comparison{compare(m, arms[0], arms[1])}}
-		correct(rep.Comparisons)
+		correct(rep.Comparisons, 0)
 		return rep.Answer()
 	}
 	assert.Equal(t, "least-loaded gives 12 % more messages/s than normal (12 to 12 %, p < 0.001).",
@@ -83,7 +83,7 @@ func TestEffectsAreBetterToTheRight(t *testing.T) {
 	}{{workload.Metric{}, 0.9}, {rate, 1.1}} {
 		arms := study(ten(1, 0.005), ten(tc.other, 0.005)).Arms()
 		cs := []Comparison{compare(tc.metric, arms[0], arms[1])}
-		correct(cs)
+		correct(cs, 0)
 		r := cs[0].Effect()
 		assert.InDelta(t, 0.1, r.Value, 0.001)
 		assert.Less(t, r.Low, r.Value)

@@ -32,6 +32,7 @@ type Study struct {
 	// Until ends the study when the 95 % interval of every placement is within this
 	// share of its median; 0 = after Runs.
 	Until  float64
+	Added  int           // how often runs were added after the study had ended and been judged
 	Budget time.Duration // no round begins after so long; 0 = no limit
 	// Counters asks for performance counters of each run; they cost a little at every
 	// context switch of the work.

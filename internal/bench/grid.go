@@ -37,7 +37,7 @@ func CompareAll(pairs [][2]Results) []Comparison {
 	for i, p := range pairs {
 		out[i] = compare(p[1].Study.Metric(), baseArm(p[0]), baseArm(p[1]))
 	}
-	correct(out)
+	correct(out, 0)
 	return out
 }
 

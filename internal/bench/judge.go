@@ -99,7 +99,7 @@ func Judge(r Results) Report {
 	for _, other := range rep.Arms[1:] {
 		rep.Comparisons = append(rep.Comparisons, compare(rep.Metric, rep.Arms[0], other))
 	}
-	correct(rep.Comparisons)
+	correct(rep.Comparisons, r.Study.Added)
 	rep.Short = r.Study.ShortRuns(rep.Shortest())
 	for _, a := range rep.Arms {
 		rep.Warnings = append(rep.Warnings, a.warnings()...)
@@ -289,7 +289,11 @@ func logs(values []float64) []float64 {
 }
 
 // correct adjusts the p values for their number and words the verdicts.
-func correct(cs []Comparison) {
+//
+// added is how often runs were added to the study after its verdicts had been seen. Who adds
+// some because there was no difference looks again, and each look may err: the first one does
+// in 5 of 100 studies at most, the next in 1 of 200, and each later one in half of that before.
+func correct(cs []Comparison, added int) {
 	var ps []float64
 	for _, c := range cs {
 		if c.Comparable {
@@ -301,7 +305,7 @@ func correct(cs []Comparison) {
 	for i := range cs {
 		c := &cs[i]
 		if c.Comparable {
-			c.PAdjusted = adjusted[next]
+			c.PAdjusted = min(adjusted[next]*strictness(added), 1)
 			next++
 			c.judge(len(ps))
 		}
@@ -331,6 +335,14 @@ func needed(comparisons int) int {
 		need++
 	}
 	return need
+}
+
+// strictness is by how much the p values of a study count for more after runs were added.
+func strictness(added int) float64 {
+	if added == 0 {
+		return 1
+	}
+	return math.Ldexp((1-confidence)/0.005, added-1)
 }
 
 // smallestP is the p value of samples that do not overlap: 2 / (m+n over m).

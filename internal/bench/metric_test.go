@@ -26,7 +26,7 @@ func TestMoreBandwidthIsBetter(t *testing.T) {
 		{workload.Metric{}, "10 % slower (10 to 10 %, p < 0.001)"},
 	} {
 		cs := []Comparison{compare(tc.metric, newArm("normal", base), newArm("spread", other))}
-		correct(cs)
+		correct(cs, 0)
 		assert.Equal(t, tc.want, cs[0].Verdict)
 		assert.Equal(t, tc.metric.HigherIsBetter, cs[0].Better())
 	}

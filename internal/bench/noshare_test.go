@@ -14,7 +14,7 @@ func compared(metric workload.Metric, base, other []float64) Comparison {
 	r := study(base, other)
 	arms := r.Arms()
 	cs := []Comparison{compare(metric, arms[0], arms[1])}
-	correct(cs)
+	correct(cs, 0)
 	return cs[0]
 }
 

@@ -77,6 +77,7 @@ func (r *Runner) Extend(ctx context.Context, results bench.Results, on func(benc
 	}
 	defer load.stop()
 	results.Runs = slices.Clone(results.Runs)
+	results.Study.Added++
 	results.StoreErr = r.Store.Begin(results) // what is asked for now
 	return results, r.rounds(ctx, &results, on)
 }

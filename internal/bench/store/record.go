@@ -27,13 +27,14 @@ type studyRecord struct {
 	Started    time.Time         `json:"started"`
 	Workload   string            `json:"workload"`
 	Args       []string          `json:"args"`
-	Placements []bench.Placement `json:"placements"` // the first is the base
-	Runs       int               `json:"runs"`       // per placement
-	Warmup     int               `json:"warmup"`     // per placement
-	TimeoutS   float64           `json:"timeout_s"`  // of one run, 0 = none
-	Until      float64           `json:"until"`      // share of the median that intervals were to be within, 0 = not asked for
-	BudgetS    float64           `json:"budget_s"`   // 0 = none
-	Noise      int               `json:"noise"`      // processes of background load
+	Placements []bench.Placement `json:"placements"`      // the first is the base
+	Runs       int               `json:"runs"`            // per placement
+	Warmup     int               `json:"warmup"`          // per placement
+	TimeoutS   float64           `json:"timeout_s"`       // of one run, 0 = none
+	Until      float64           `json:"until"`           // share of the median that intervals were to be within, 0 = not asked for
+	Added      int               `json:"added,omitempty"` // how often runs were added after a verdict
+	BudgetS    float64           `json:"budget_s"`        // 0 = none
+	Noise      int               `json:"noise"`           // processes of background load
 	Counters   bool              `json:"counters,omitempty"`
 	PeriodS    float64           `json:"period_s,omitempty"` // of a study of a process
 	Figure     *figureRecord     `json:"figure,omitempty"`   // of a command, where it is not its time
@@ -128,7 +129,7 @@ func newStudyRecord(r bench.Results) studyRecord {
 	return studyRecord{
 		Type: "study", V: recordVersion, ID: r.ID, Started: r.Started, Workload: r.Study.Workload, Args: r.Study.Args,
 		Placements: r.Study.Placements, Runs: r.Study.Runs, Warmup: r.Study.Warmup,
-		TimeoutS: r.Study.Timeout.Seconds(), Until: r.Study.Until, BudgetS: r.Study.Budget.Seconds(), Noise: r.Study.Noise, Counters: r.Study.Counters, PeriodS: r.Study.Period.Seconds(), Figure: figure,
+		TimeoutS: r.Study.Timeout.Seconds(), Until: r.Study.Until, Added: r.Study.Added, BudgetS: r.Study.Budget.Seconds(), Noise: r.Study.Noise, Counters: r.Study.Counters, PeriodS: r.Study.Period.Seconds(), Figure: figure,
 		Grid: r.Study.Grid, Cell: r.Study.Cell, Conditions: r.Conditions,
 	}
 }
@@ -141,7 +142,7 @@ func (s studyRecord) results() bench.Results {
 	return bench.Results{ID: s.ID, Started: s.Started, Conditions: s.Conditions, Study: bench.Study{
 		Workload: s.Workload, Args: s.Args, Placements: s.Placements,
 		Runs: s.Runs, Warmup: s.Warmup, Timeout: seconds(s.TimeoutS),
-		Until: s.Until, Budget: seconds(s.BudgetS), Noise: s.Noise, Figure: figure, Counters: s.Counters, Period: seconds(s.PeriodS),
+		Until: s.Until, Added: s.Added, Budget: seconds(s.BudgetS), Noise: s.Noise, Figure: figure, Counters: s.Counters, Period: seconds(s.PeriodS),
 		Grid: s.Grid, Cell: s.Cell,
 	}}
 }
