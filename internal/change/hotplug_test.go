@@ -13,7 +13,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/kernel/kernelfake"
-	"piton/internal/procfs"
 )
 
 var without3, withAll = cpuset.Of(0, 1, 2), cpuset.Of(0, 1, 2, 3)
@@ -130,21 +129,6 @@ func TestOldMaskHasOfflineCPUs(t *testing.T) {
 	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 2-3 to 1: done"}, changetest.Brief(apply(t, tuner, pinTo(1, 10, 20)).Changes))
 	undo(t, tuner, change.UndoRequest{All: true})
 	assert.Equal(t, "2-3", m.Task(20).Affinity.String())
-}
-
-// The kernel has taken an offline CPU out of the mask of a thread of its own, and gives it back
-// unless somebody has set a mask without it (Linux 6.2).
-func TestKernelThreadGetsTheOfflineCPUBack(t *testing.T) {
-	m, _, tuner := journalled(t, 10)
-	m.SpawnAs(20, 20, kernelfake.Task{Affinity: without3})
-	m.SpawnAs(30, 30, kernelfake.Task{Affinity: without3})
-	m.Tasks[30].Flags |= procfs.FlagKernelThread
-	m.SetOnline(without3)
-	apply(t, tuner, pinTo(1, 20, 30))
-	m.SetOnline(withAll)
-	undo(t, tuner, change.UndoRequest{All: true})
-	assert.Equal(t, "0-2", m.Task(20).Affinity.String(), "somebody has set it")
-	assert.Equal(t, "0-3", m.Task(30).Affinity.String())
 }
 
 func TestSeveralPinsThatWentOffline(t *testing.T) {

@@ -20,7 +20,6 @@ type Status struct {
 	InvoluntarySwitches uint64
 	HaveUID             bool
 	HaveSwitches        bool
-	Kthread             bool // a kernel thread; false too before Linux 6.10, which has no such line
 }
 
 // Status reads /proc/TID/status; TID may name any thread on a live root.
@@ -69,8 +68,6 @@ func ParseStatus(b []byte) (Status, error) {
 				continue
 			}
 			st.CPUsAllowed = set
-		case "Kthread":
-			st.Kthread = string(value) == "1"
 		case "voluntary_ctxt_switches":
 			st.VoluntarySwitches = s.last()
 			voluntary = s.ok

@@ -107,10 +107,10 @@ func TestRecordedSched(t *testing.T) {
 
 func TestParseStatus(t *testing.T) {
 	st, err := ParseStatus([]byte("Name:\ta\\nb\nTgid:\t12\nUid:\t1000\t0\t0\t0\nThreads:\t3\n" +
-		"Kthread:\t1\nCpus_allowed_list:\t0-2,64\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n"))
+		"Cpus_allowed_list:\t0-2,64\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t6\n"))
 	require.NoError(t, err)
 	assert.Equal(t, Status{Comm: `a\nb`, TGID: 12, UID: 1000, Threads: 3, CPUsAllowed: cpuset.Of(0, 1, 2, 64),
-		VoluntarySwitches: 5, InvoluntarySwitches: 6, HaveUID: true, HaveSwitches: true, Kthread: true}, st)
+		VoluntarySwitches: 5, InvoluntarySwitches: 6, HaveUID: true, HaveSwitches: true}, st)
 	st, err = ParseStatus([]byte("Name:\tx\nTgid:\t12\nUid:\t-1\t0\t0\t0\nThreads:\t3\n" +
 		"Cpus_allowed_list:\t3-1\nvoluntary_ctxt_switches:\t5x\nnonvoluntary_ctxt_switches:\t6\n"))
 	assert.Error(t, err)

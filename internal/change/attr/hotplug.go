@@ -16,39 +16,20 @@ import (
 func (m *Machine) CheckOffline() {
 	online, err := m.Online()
 	possible, possibleErr := m.cpus("possible")
-	if err != nil || possibleErr != nil || possible.SubsetOf(online) {
-		m.offline.Store(nil)
-		return
-	}
-	m.offline.Store(&hotpluggable{online, possible})
-}
-
-// hotpluggable is the CPUs of a machine of which some are offline.
-type hotpluggable struct{ online, possible cpuset.Set }
-
-// mask is the one that a task has once all CPUs are online. The kernel takes an offline CPU out
-// of the masks of some threads of its own (rcutree_affinity_setting of kernel/rcu/tree.c) and
-// gives it back later, but since Linux 6.2 not beyond what sched_setaffinity(2) set last: who
-// sets what such a thread has now takes the CPU from it for good.
-func (h *hotpluggable) mask(st procfs.Status) cpuset.Set {
-	if st.Kthread && st.CPUsAllowed.Equal(h.online) {
-		return h.possible
-	}
-	return st.CPUsAllowed
+	m.offline.Store(err == nil && possibleErr == nil && !possible.SubsetOf(online))
 }
 
 // affinityOf is a thread's mask. sched_getaffinity(2) takes 0.5 µs, but leaves out the CPUs that
 // are offline; /proc/TID/status takes 8 µs and has them.
 func (m *Machine) affinityOf(tid kernel.TID) (cpuset.Set, error) {
-	some := m.offline.Load()
-	if some == nil {
+	if !m.offline.Load() {
 		return m.Sched.Affinity(tid)
 	}
 	st, err := m.Proc.Status(tid)
 	if errors.Is(err, ErrGone) {
 		err = fmt.Errorf("%w: %w", err, syscall.ESRCH) // as of the system call
 	}
-	return some.mask(st), err
+	return st.CPUsAllowed, err
 }
 
 // Lapsed reports whether an affinity that was set is no longer in force because the kernel gave

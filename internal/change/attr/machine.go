@@ -47,8 +47,8 @@ type Sources struct {
 type Machine struct {
 	Sources
 	caps    func() kernel.Capabilities
-	offline atomic.Pointer[hotpluggable] // that CheckOffline found; nil = none
-	holders sync.Map                     // a thread of this process (kernel.TID) by the cookie (uint64) that it was made to hold
+	offline atomic.Bool // CheckOffline found some
+	holders sync.Map    // a thread of this process (kernel.TID) by the cookie (uint64) that it was made to hold
 }
 
 // NewMachine returns the machine of the sources.

@@ -275,7 +275,7 @@ func (m *Machine) Status(tid kernel.TID) (procfs.Status, error) {
 		return procfs.Status{}, gone(tid)
 	}
 	mask, err := m.Fake.Affinity(tid)
-	return procfs.Status{Comm: string(st.Comm), TGID: m.TGID[tid], UID: m.Owner[tid], EUID: m.Owner[tid], CPUsAllowed: mask, Kthread: st.Flags&procfs.FlagKernelThread != 0}, err
+	return procfs.Status{Comm: string(st.Comm), TGID: m.TGID[tid], UID: m.Owner[tid], EUID: m.Owner[tid], CPUsAllowed: mask}, err
 }
 
 // Schedstat is part of attr.Processes.
