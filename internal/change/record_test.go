@@ -151,7 +151,7 @@ func TestForeignEntriesAreRefusedAndNotConsumed(t *testing.T) {
 	apply(t, m.Tuner(change.Options{Journal: there}), pin(change.ScopeProcess, cpuset.Of(1), 10))
 	tuner := m.Tuner(change.Options{Journal: here})
 	const why = "entry 1 was made in another PID namespace: undo it there"
-	const note = "left alone: entry 1 of another namespace; undo works only there"
+	const note = "left alone: entry 1 of another PID namespace; undo works only there"
 	for name, q := range map[string]change.UndoRequest{
 		"all": {All: true}, "forced": {All: true, Force: true}, "since": {Since: time.Now().Add(-time.Hour)},
 	} {

@@ -212,7 +212,7 @@ func (u *undoer) choose() (map[uint64]bool, error) {
 func (q UndoRequest) wide() bool { return q.All || !q.Since.IsZero() }
 
 func (u *undoer) byID() (map[uint64]bool, error) {
-	out, foreign := map[uint64]bool{}, map[uint64]bool{}
+	out, foreign := map[uint64]bool{}, map[string]map[uint64]bool{} // these by the kind of namespace
 	for _, id := range slices.Sorted(slices.Values(u.q.IDs)) {
 		i := slices.IndexFunc(u.entries, func(e Entry) bool { return e.ID == id })
 		switch {
@@ -223,7 +223,11 @@ func (u *undoer) byID() (map[uint64]bool, error) {
 		case u.entries[i].PastBoot:
 			return nil, fmt.Errorf("entry %d is from before this boot: its tasks are gone, and so are its changes", id)
 		case u.entries[i].Foreign != "" && u.q.wide():
-			foreign[id] = true
+			kind := u.entries[i].Foreign
+			if foreign[kind] == nil {
+				foreign[kind] = map[uint64]bool{}
+			}
+			foreign[kind][id] = true
 		case u.entries[i].Foreign != "":
 			u.refuseForeign(u.entries[i])
 		case u.entries[i].Undone:
@@ -232,8 +236,8 @@ func (u *undoer) byID() (map[uint64]bool, error) {
 			out[id] = true
 		}
 	}
-	if len(foreign) > 0 {
-		u.plan.Warnings = append(u.plan.Warnings, Note("left alone: "+named(foreign)+" of another namespace; undo works only there"))
+	for _, kind := range slices.Sorted(maps.Keys(foreign)) {
+		u.plan.Warnings = append(u.plan.Warnings, Note(fmt.Sprintf("left alone: %s of another %s namespace; undo works only there", named(foreign[kind]), kind)))
 	}
 	return out, nil
 }
