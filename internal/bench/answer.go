@@ -103,14 +103,14 @@ func list(cs []Comparison, part func(Comparison) string) string {
 	return strings.Join(out, ", ")
 }
 
-// widest is the comparison of which the largest effect would not have shown.
+// widest is the comparison that rules out the least.
 func widest(cs []Comparison) Comparison {
-	return slices.MaxFunc(cs, func(a, b Comparison) int { return cmp.Compare(a.Visible, b.Visible) })
+	return slices.MaxFunc(cs, func(a, b Comparison) int { return cmp.Compare(a.Bound(), b.Bound()) })
 }
 
 // same is about placements that do not differ.
 func (rep Report) same(cs []Comparison, found bool) string {
-	base, limit := string(rep.Arms[0].Placement), widest(cs).number(widest(cs).Visible)
+	base, limit := string(rep.Arms[0].Placement), widest(cs).number(widest(cs).Bound())
 	switch {
 	case len(cs) == 1:
 		return fmt.Sprintf("%s does not differ from %s by more than %s.", cs[0].Other.Placement, base, limit)

@@ -91,6 +91,36 @@ func TestAAWithMoreRuns(t *testing.T) {
 	assert.LessOrEqual(t, all, studies/20)
 }
 
+// TestNoDifferenceIsWhatTheIntervalRulesOut: a difference as large as the interval allows is
+// not ruled out.
+func TestNoDifferenceIsWhatTheIntervalRulesOut(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 12))
+	wider := 0
+	for range 50 {
+		c := Judge(study(noisy(rng, 10, 1), noisy(rng, 10, 1))).Comparisons[0]
+		assert.GreaterOrEqual(t, c.Bound(), max(c.Visible, math.Abs(c.Low), math.Abs(c.High)))
+		if !c.Different {
+			assert.Equal(t, "no difference ±"+c.number(c.Bound()), c.Verdict)
+		}
+		if c.Bound() > c.Visible {
+			wider++
+		}
+	}
+	assert.Positive(t, wider)
+}
+
+// TestASlowdownOfFivePerCentIsFound on a machine with the noise of the tests above.
+func TestASlowdownOfFivePerCentIsFound(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 12))
+	found := 0
+	for range 50 {
+		if c := Judge(study(noisy(rng, 10, 1), noisy(rng, 10, 1.05))).Comparisons[0]; c.Different && !c.Better() {
+			found++
+		}
+	}
+	assert.GreaterOrEqual(t, found, 48)
+}
+
 // TestMoreRunsFindWhatFewDidNot, though they are judged more strictly.
 func TestMoreRunsFindWhatFewDidNot(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 12))

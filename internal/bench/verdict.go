@@ -22,7 +22,7 @@ const (
 )
 
 // verdict puts a comparison into words, the same everywhere: "2.1 % faster (1.2 to 3.0 %,
-// p = 0.002)", "no difference ±0.9 %", where ± is the effect that would have shown, or
+// p = 0.002)", "no difference ±0.9 %", where ± is what the interval rules out, or
 // "not enough evidence (…)". Faster by 2 % takes 2 % less time. Of other figures there is
 // more or less: "12 % more messages/s (9 to 14 %, p < 0.001)".
 func (c Comparison) verdict() string {
@@ -47,13 +47,17 @@ func (c Comparison) against() string {
 	case c.inconclusive():
 		return "not enough evidence"
 	case !c.Different:
-		return "no difference ±" + c.number(c.Visible)
+		return "no difference ±" + c.number(c.Bound())
 	}
 	return c.change() + c.rating()
 }
 
 // judged reports whether there is a verdict; inconclusive that it is none.
 func (c Comparison) judged() bool { return c.Comparable && c.Unjudged == "" }
+
+// Bound is the effect that a comparison without a difference rules out: none so large is
+// in its interval, and one would have shown.
+func (c Comparison) Bound() float64 { return max(c.Visible, math.Abs(c.Low), math.Abs(c.High)) }
 
 func (c Comparison) inconclusive() bool {
 	return c.judged() && !c.Different && !c.NoShare && c.Visible > conclusive

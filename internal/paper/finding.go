@@ -27,12 +27,12 @@ const (
 type finding struct {
 	chart.EffectRow
 	kind    kind
-	visible float64 // the effect that would have shown
+	bound float64 // the effect that it rules out where there is no difference
 }
 
 // found puts a comparison beside what was published, which may be nil.
 func found(c bench.Comparison, label string, published *float64) finding {
-	f := finding{EffectRow: c.Effect(), visible: c.Visible}
+	f := finding{EffectRow: c.Effect(), bound: c.Bound()}
 	f.Label, f.Published = label, published
 	switch {
 	case !c.Comparable:
@@ -156,7 +156,7 @@ func (f finding) names() (group, name string) {
 
 // of is about findings of one kind.
 func (w words) of(k kind, all []finding) string {
-	least := slices.MaxFunc(all, func(a, b finding) int { return cmp.Compare(a.visible, b.visible) }).visible
+	least := slices.MaxFunc(all, func(a, b finding) int { return cmp.Compare(a.bound, b.bound) }).bound
 	switch k {
 	case better:
 		return shares(values(all)) + " " + w.better
