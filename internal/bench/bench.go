@@ -206,6 +206,9 @@ func (r Results) Of(p Placement) []RunResult {
 // Answers is the last right answer and how many of the runs that gave an answer gave a
 // right one. A run that could not be placed or was ended gave none.
 func (r Results) Answers() (text string, right, all int) {
+	if r.Study.Workload == CommandWorkload || r.Study.Workload == AttachWorkload { // these give none
+		return "", 0, 0
+	}
 	for _, run := range r.Runs {
 		switch {
 		case run.Err == "" && run.Answer != "":

@@ -179,6 +179,9 @@ func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Samp
 	if !o.ReadOnly && journalErr == nil {
 		d.Partition = partition.Machine{Tuner: t}
 	}
+	if !a.Live() {
+		d.Bench.Refused = "Benchmarks run on this machine only, not with --host-root."
+	}
 	if runner.Store != nil {
 		d.Bench.Store = runner.Store
 		d.Bench.Reports = filepath.Dir(runner.Store.Path())

@@ -34,4 +34,7 @@ func TestOthersAreWhatTheRunDidNotUse(t *testing.T) {
 	run = bench.RunResult{}
 	r.besides(then, &run)
 	assert.False(t, run.HaveOthers, "it did not run")
+	run = bench.RunResult{Wall: 20 * time.Millisecond}
+	r.besides(then, &run)
+	assert.False(t, run.HaveOthers, "two ticks are no measure")
 }

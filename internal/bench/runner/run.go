@@ -114,13 +114,17 @@ func (r *Runner) readHost(pid kernel.TID) host {
 	return host{bench.ReadHostTicks(r.Proc), time.Duration(own)}
 }
 
+// leastWall is the shortest run beside which others are measured: busy time is counted in
+// ticks of 10 ms on each CPU, and what starts and places the run is in it.
+const leastWall = 50 * time.Millisecond
+
 // besides is what the hypervisor took since then, and what all processes used; less leaves
 // out what the run's own used, from its start to its end.
 func (r *Runner) besides(then host, run *bench.RunResult) {
 	now := bench.ReadHostTicks(r.Proc)
 	run.StealShare, run.HaveSteal = now.Stolen(then.ticks)
 	busy, ok := now.Busy(then.ticks)
-	if run.HaveOthers = ok && run.Wall > 0; run.HaveOthers {
+	if run.HaveOthers = ok && run.Wall >= leastWall; run.HaveOthers {
 		run.Others = (busy + then.own).Seconds() / run.Wall.Seconds()
 	}
 }

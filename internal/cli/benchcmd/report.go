@@ -31,8 +31,8 @@ func newBenchReport(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [ID…]",
 		Short: "print stored studies",
-		Long: `Print stored studies: the last one, or those whose IDs are given; an ID of reproduced studies prints these. Each study is
-compared with the last one of the same work before it. Differences in the machine's conditions are listed.`,
+		Long: `Print stored studies: the last one, or those whose IDs are given; an ID of reproduced studies prints these. Where a
+study differs from the last one of the same work before it, that is said, with the differences in the machine's conditions.`,
 		Example: "  piton bench report -o html > report.html\n" +
 			"  piton bench report --workload nqueens --last 5 -o markdown",
 		RunE: func(cmd *cobra.Command, args []string) error {

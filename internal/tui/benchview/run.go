@@ -111,8 +111,12 @@ func (v *View) ExtendStudy() tea.Cmd {
 	r.Study.Until, r.Study.Budget = cmp.Or(r.Study.Until, narrowShare), cmp.Or(r.Study.Budget, narrowBudget)
 	limit := chart.Percent(r.Study.Until)
 	switch is := v.o.Host; {
+	case v.o.Refused != "":
+		return v.say("More runs", v.o.Refused)
 	case v.Running():
 		return v.refuseSecond()
+	case s.report.Short != "":
+		return v.say("More runs", "No run added: more of them give no verdict. "+s.report.Short)
 	case s.id() == "" || s.published():
 		return v.say("More runs", "No study is shown that runs could be added to.")
 	case r.Study.Workload == bench.AttachWorkload:

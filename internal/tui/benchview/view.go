@@ -40,6 +40,8 @@ type Options struct {
 	Dialogs   *dialog.Stack // where the form and the questions open
 	Host      string        // trend and forecasts are of this host only
 	Workloads []workload.Workload
+	// Refused is why no study can be run here, "" where one can.
+	Refused string
 	// RealTime ticks FIFO and RR in the first form: this user may use them.
 	RealTime bool
 	Papers   Papers        // nil: no published studies
@@ -120,7 +122,10 @@ func (v *View) Back() bool {
 // StartStudy asks for a study and starts it. One study runs at a time: two would
 // disturb each other.
 func (v *View) StartStudy() tea.Cmd {
-	if v.Running() {
+	switch {
+	case v.o.Refused != "":
+		return v.say("Bench", v.o.Refused)
+	case v.Running():
 		return v.refuseSecond()
 	}
 	form := NewForm(v.o.Workloads, v.last, v.usual)

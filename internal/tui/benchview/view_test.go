@@ -181,11 +181,36 @@ func TestMoreRuns(t *testing.T) {
 	p = mustOpen(t, newPilot(t, r, &fakeStore{history: store.History{Studies: []bench.Results{narrow}}}))
 	p.press("enter e")
 	assert.Contains(t, ansi.Strip(p.open.Top().Render(70, 9, plain)), "within 1 % of its median already")
+	for i := range narrow.Runs {
+		narrow.Runs[i].Seconds = 0.01
+	}
+	p = mustOpen(t, newPilot(t, r, &fakeStore{history: store.History{Studies: []bench.Results{narrow}}}))
+	p.press("enter e")
+	assert.Contains(t, ansi.Strip(p.open.Top().Render(70, 9, plain)), "No run added: more of them give no verdict. Runs of 10 ms")
+	for i := range narrow.Runs {
+		narrow.Runs[i].Seconds = 0.24
+	}
 	narrow.Conditions.Host = "web-08"
 	p = mustOpen(t, newPilot(t, r, &fakeStore{history: store.History{Studies: []bench.Results{narrow}}}))
 	p.press("enter e")
 	assert.Contains(t, ansi.Strip(p.open.Top().Render(70, 9, plain)), "The study was made on web-08")
 	assert.Len(t, r.extended, 1)
+}
+
+// TestNoStudyWhereItIsRefused, as below another machine's root: benchmarks run on this one.
+func TestNoStudyWhereItIsRefused(t *testing.T) {
+	f := &fakeRunner{}
+	p := newPilot(t, f, nil)
+	p.view.o.Refused = "Benchmarks run on this machine only."
+	for _, key := range []string{"n", "e", "p"} {
+		p.press(key)
+		assert.Nil(t, p.view.run, key)
+		if !p.open.Empty() {
+			p.press("esc")
+		}
+	}
+	p.press("n")
+	assert.Contains(t, ansi.Strip(p.open.Top().Render(70, 9, plain)), "on this machine only")
 }
 
 // TestTwoStudiesAreCompared: c marks one of the history, and compares it with the other.
