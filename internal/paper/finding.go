@@ -26,7 +26,7 @@ const (
 // finding is one comparison of today's, with what was published. Its shares are better above 0.
 type finding struct {
 	chart.EffectRow
-	kind    kind
+	kind  kind
 	bound float64 // the effect that it rules out where there is no difference
 }
 
