@@ -12,17 +12,23 @@ func ParseStatm(b []byte) (virtual, shared uint64, ok bool) {
 	return virtual, shared, s.ok
 }
 
-// ParseIO parses an io file (proc_pid_io(5)): the bytes that were read from and
-// written to storage. What stays in the page cache is in neither.
-func ParseIO(b []byte) (read, written uint64, ok bool) {
+// The lines of an io file (proc_pid_io(5)) for ParseIO: bytes of read(2), write(2) and the
+// like, and those that storage had to serve, without what stays in the page cache.
+var (
+	CallBytes = [2]string{"rchar", "wchar"}
+	DiskBytes = [2]string{"read_bytes", "write_bytes"}
+)
+
+// ParseIO parses two lines of an io file: what was read and what was written.
+func ParseIO(b []byte, lines [2]string) (read, written uint64, ok bool) {
 	found := 0
 	for line := range bytes.Lines(b) {
 		key, value, _ := bytes.Cut(line, []byte(": "))
 		s := scan(value)
 		switch string(key) {
-		case "read_bytes":
+		case lines[0]:
 			read = s.uint()
-		case "write_bytes":
+		case lines[1]:
 			written = s.uint()
 		default:
 			continue

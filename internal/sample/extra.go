@@ -41,7 +41,7 @@ func (d *details) extra(w *walk, t, old *Task) {
 		return ok
 	})
 	read(HaveIO, "io", func(b []byte) (ok bool) {
-		e.ReadBytes, e.WriteBytes, ok = procfs.ParseIO(b)
+		e.ReadBytes, e.WriteBytes, ok = procfs.ParseIO(b, procfs.DiskBytes)
 		return ok
 	})
 	read(HaveOOM, "oom_score", func(b []byte) (ok bool) {

@@ -13,7 +13,6 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
-	"strings"
 	"syscall"
 
 	"piton/internal/kernel"
@@ -88,18 +87,11 @@ func readIO(path string) (io IO, err error) {
 	if err != nil {
 		return io, err
 	}
-	into := map[string]*uint64{"rchar": &io.Read, "wchar": &io.Written, "read_bytes": &io.DiskRead, "write_bytes": &io.DiskWritten}
-	for line := range strings.Lines(string(text)) {
-		name, value, _ := strings.Cut(line, ":")
-		if v := into[name]; v != nil {
-			if *v, err = strconv.ParseUint(strings.TrimSpace(value), 10, 64); err != nil {
-				return io, fmt.Errorf("%s: %s is %q", path, name, value)
-			}
-			delete(into, name)
-		}
-	}
-	if len(into) > 0 {
-		return io, fmt.Errorf("%s: a line is missing", path)
+	var calls, disk bool
+	io.Read, io.Written, calls = procfs.ParseIO(text, procfs.CallBytes)
+	io.DiskRead, io.DiskWritten, disk = procfs.ParseIO(text, procfs.DiskBytes)
+	if !calls || !disk {
+		return io, fmt.Errorf("%s: a line is missing or malformed", path)
 	}
 	return io, nil
 }

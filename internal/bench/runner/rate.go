@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -176,18 +175,11 @@ func bytesMeter(p procfs.FS, pid kernel.TID) (Meter, error) {
 		if err != nil {
 			return 0, err
 		}
-		sum := 0.0
-		for line := range bytes.Lines(b) {
-			key, value, _ := bytes.Cut(line, []byte(":"))
-			if k := string(key); k == "rchar" || k == "wchar" {
-				v, err := strconv.ParseFloat(string(bytes.TrimSpace(value)), 64)
-				if err != nil {
-					return 0, fmt.Errorf("read the io file of %d: %w", pid, err)
-				}
-				sum += v
-			}
+		read, written, ok := procfs.ParseIO(b, procfs.CallBytes)
+		if !ok {
+			return 0, fmt.Errorf("the io file of %d is malformed", pid)
 		}
-		return sum, nil
+		return float64(read + written), nil
 	})
 }
 
