@@ -21,23 +21,27 @@ func (r *Runner) Begin(study bench.Study) (bench.Results, error) {
 // it. It is Run's round: failed runs do not end it, and when ctx ends the process
 // that runs is killed and ctx's error returned.
 func (r *Runner) Round(ctx context.Context, results *bench.Results, on func(bench.Event)) error {
-	if on == nil {
-		on = func(bench.Event) {}
-	}
+	return r.loaded(results.Study, func() error {
+		left := estimate{study: results.Study, done: len(results.Runs)}
+		for _, slot := range missing(results, results.Rounds()) {
+			if err := r.next(ctx, results, slot, &left, on); err != nil {
+				return fmt.Errorf("cell %s: %w", results.Study.Cell, err)
+			}
+		}
+		return nil
+	})
+}
+
+// loaded calls a function that makes runs while the study's background load is there.
+func (r *Runner) loaded(study bench.Study, runs func() error) error {
 	runtime.LockOSThread() // see startNoise
 	defer runtime.UnlockOSThread()
-	load, err := r.startNoise(results.Study.Noise)
+	load, err := r.startNoise(study.Noise)
 	if err != nil {
 		return err
 	}
 	defer load.stop()
-	left := estimate{study: results.Study, done: len(results.Runs)}
-	for _, slot := range missing(results, results.Rounds()) {
-		if err := r.next(ctx, results, slot, &left, on); err != nil {
-			return fmt.Errorf("cell %s: %w", results.Study.Cell, err)
-		}
-	}
-	return nil
+	return runs()
 }
 
 // missing are the runs of a round that have not been made.

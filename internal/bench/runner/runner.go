@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
@@ -45,18 +44,12 @@ func (r *Runner) Run(ctx context.Context, study bench.Study, on func(bench.Event
 	if err := validate(study); err != nil {
 		return bench.Results{}, err
 	}
-	if on == nil {
-		on = func(bench.Event) {}
-	}
-	runtime.LockOSThread() // see startNoise
-	defer runtime.UnlockOSThread()
-	load, err := r.startNoise(study.Noise)
-	if err != nil {
-		return bench.Results{}, err
-	}
-	defer load.stop()
-	results := r.Open(study)
-	return results, r.rounds(ctx, &results, on)
+	var results bench.Results
+	err := r.loaded(study, func() error {
+		results = r.Open(study)
+		return r.rounds(ctx, &results, on)
+	})
+	return results, err
 }
 
 // Extend adds rounds to a study that has ended until the interval of every placement is
@@ -66,20 +59,13 @@ func (r *Runner) Extend(ctx context.Context, results bench.Results, on func(benc
 	if err := validate(results.Study); err != nil {
 		return results, err
 	}
-	if on == nil {
-		on = func(bench.Event) {}
-	}
-	runtime.LockOSThread() // see startNoise
-	defer runtime.UnlockOSThread()
-	load, err := r.startNoise(results.Study.Noise)
-	if err != nil {
-		return results, err
-	}
-	defer load.stop()
-	results.Runs = slices.Clone(results.Runs)
-	results.Study.Added++
-	results.StoreErr = r.Store.Begin(results) // what is asked for now
-	return results, r.rounds(ctx, &results, on)
+	err := r.loaded(results.Study, func() error {
+		results.Runs = slices.Clone(results.Runs)
+		results.Study.Added++
+		results.StoreErr = r.Store.Begin(results) // what is asked for now
+		return r.rounds(ctx, &results, on)
+	})
+	return results, err
 }
 
 // rounds makes the rounds of a study that are missing.
@@ -117,9 +103,12 @@ func (r *Runner) Trial(ctx context.Context, study bench.Study) (bench.Results, e
 	return t.Run(ctx, study, nil)
 }
 
-// next makes one run.
+// next makes one run; on may be nil.
 func (r *Runner) next(ctx context.Context, results *bench.Results, s slot, left *estimate, on func(bench.Event)) error {
 	emit := func(kind bench.EventKind, run bench.RunResult) {
+		if on == nil {
+			return
+		}
 		e := bench.Event{Kind: kind, Study: results.ID, Run: run, Done: left.done, Total: left.total()}
 		e.Left, e.HaveLeft = left.remaining()
 		on(e)
