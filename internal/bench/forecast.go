@@ -44,25 +44,31 @@ func (f Forecast) Sentence() string {
 	return fmt.Sprintf("about %s a run, %s%s, %s", each, least, runs(f.Runs), chart.Clock(f.Total()))
 }
 
+// leastScaled is the shortest work, in seconds, that tells how long a longer one takes: of
+// less, starting is a part that does not grow.
+const leastScaled = 0.001
+
 // Forecast estimates the study's time from the last of the studies of the same work, else of
-// one that differs in its length; ok is false when none of them tells.
+// the longest that differs in its length; ok is false when none of them tells.
 func (s Study) Forecast(studies []Results) (f Forecast, ok bool) {
 	if s.Workload == AttachWorkload { // its periods are given
 		return s.forecast(s.Period, 0), true
 	}
-	for _, same := range []bool{true, false} {
-		for _, r := range slices.Backward(studies) {
-			factor, like := s.longer(r.Study)
-			if !like || same && factor != 1 {
-				continue
-			}
-			if each, work, ok := r.pace(); ok {
-				more := time.Duration(work * (factor - 1) * float64(time.Second))
-				return s.forecast(each+more, work*factor), true
-			}
+	longest := leastScaled
+	for _, r := range slices.Backward(studies) {
+		factor, like := s.longer(r.Study)
+		each, work, known := r.pace()
+		switch {
+		case !like || !known:
+		case factor == 1:
+			return s.forecast(each, work), true
+		case work > longest:
+			longest = work
+			more := time.Duration(work * (factor - 1) * float64(time.Second))
+			f, ok = s.forecast(each+more, work*factor), true
 		}
 	}
-	return Forecast{}, false
+	return f, ok
 }
 
 // longer is how much more work a run of s is than one of o, which is the same work but for

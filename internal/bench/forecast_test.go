@@ -29,6 +29,8 @@ func TestFittedRunsTake03To1Seconds(t *testing.T) {
 		{[]Results{took(6.2, "nqueens", "-n", "16")}, Study{Workload: "nqueens"}, "n 15"},
 		{[]Results{took(0.15, "matrix")}, Study{Workload: "matrix"}, "n 790"},
 		{[]Results{took(0.15, "matrix"), took(0.4, "matrix", "-n", "700")}, Study{Workload: "matrix"}, "n 700"},
+		{[]Results{took(0.0246, "nqueens"), took(0.0002, "nqueens", "-n", "9")}, Study{Workload: "nqueens"}, "n 15"},
+		{[]Results{took(0.0246, "nqueens", "-n", "13"), took(0.0016, "nqueens", "-n", "11")}, Study{Workload: "nqueens", Args: []string{"-n", "14"}}, "n 15"},
 		{[]Results{took(1.0003, "activity")}, Study{Workload: "activity"}, "ms 1000"},
 		{[]Results{took(0.02, "chat")}, Study{Workload: "chat"}, "messages 1500"},
 		{[]Results{took(40, "chat")}, Study{Workload: "chat"}, "messages 1"},
@@ -37,7 +39,7 @@ func TestFittedRunsTake03To1Seconds(t *testing.T) {
 		require.True(t, ok, tc.want)
 		assert.Equal(t, tc.want, fit.Length())
 	}
-	for _, known := range [][]Results{nil, {took(1, "matrix")}, {took(1, "nqueens", "--threads", "2")}} {
+	for _, known := range [][]Results{nil, {took(1, "matrix")}, {took(1, "nqueens", "--threads", "2")}, {took(0.0002, "nqueens", "-n", "9")}} {
 		_, ok := Study{Workload: "nqueens"}.Canonical().Fitted(known)
 		assert.False(t, ok)
 	}
