@@ -45,17 +45,23 @@ const noticeableSteal = 0.01
 
 // meanSteal is the share stolen over all measured runs, long ones weighing more.
 func meanSteal(runs []RunResult) float64 {
-	var stolen, wall float64
+	share, _ := mean(runs, func(r RunResult) (float64, bool) { return r.StealShare, r.HaveSteal })
+	return share
+}
+
+// mean is that of a figure over all measured runs that have it, long ones weighing more.
+func mean(runs []RunResult, of func(RunResult) (float64, bool)) (v float64, ok bool) {
+	var sum, wall float64
 	for _, r := range runs {
-		if r.HaveSteal && r.Index >= 0 {
-			stolen += r.StealShare * r.Wall.Seconds()
+		if v, have := of(r); have && r.Index >= 0 {
+			sum += v * r.Wall.Seconds()
 			wall += r.Wall.Seconds()
 		}
 	}
 	if wall == 0 {
-		return 0
+		return 0, false
 	}
-	return stolen / wall
+	return sum / wall, true
 }
 
 // userTick is that of USER_HZ, which is 100 on every architecture of Linux that piton runs on.
@@ -73,17 +79,8 @@ func (t HostTicks) Busy(then HostTicks) (used time.Duration, ok bool) {
 // meanOthers is how many CPUs others used over all measured runs. That of a single run is
 // known to a tick of each CPU, and can be below 0.
 func meanOthers(runs []RunResult) (cpus float64, ok bool) {
-	var used, wall float64
-	for _, r := range runs {
-		if r.HaveOthers && r.Index >= 0 {
-			used += r.Others * r.Wall.Seconds()
-			wall += r.Wall.Seconds()
-		}
-	}
-	if wall == 0 {
-		return 0, false
-	}
-	return max(used/wall, 0), true
+	cpus, ok = mean(runs, func(r RunResult) (float64, bool) { return r.Others, r.HaveOthers })
+	return max(cpus, 0), ok
 }
 
 // quietCPU is how much of a CPU others may use while it is quiet: less than effects that

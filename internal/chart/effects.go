@@ -66,14 +66,6 @@ func (e Effects) words() (worse, better string) {
 	return cmp.Or(e.Worse, "slower"), cmp.Or(e.Better, "faster")
 }
 
-// effectGlyphs are what an effect is drawn with in text.
-type effectGlyphs struct{ from, line, to, value, published, both, zero, below, above rune }
-
-var (
-	effectUnicode = effectGlyphs{'├', '─', '┤', '●', '○', '◉', '│', '‹', '›'}
-	effectASCII   = effectGlyphs{'[', '-', ']', 'O', 'o', '@', '|', '<', '>'}
-)
-
 // Legend says how Cells are read.
 func (e Effects) Legend(ascii bool) string {
 	text := "● estimate, ├─┤ its 95 % interval"
@@ -94,14 +86,14 @@ const effectTick = 8
 
 // Cells draws the axis and each row in exactly width cells.
 func (e Effects) Cells(width int, ascii bool) (head string, rows []string) {
-	g := effectUnicode
-	if ascii {
-		g = effectASCII
-	}
 	width = max(width, 0)
 	ax := e.axis().onto(0, float64(width-1))
 	for _, r := range e.Rows {
-		rows = append(rows, r.cells(ax, width, g))
+		cells := r.cells(ax, width)
+		if ascii {
+			cells = ASCII.Replace(cells)
+		}
+		rows = append(rows, cells)
 	}
 	return e.head(ax, width), rows
 }
@@ -145,13 +137,13 @@ func tickLabel(v float64) string {
 
 func blanks(n int) []rune { return []rune(strings.Repeat(" ", n)) }
 
-func (r EffectRow) cells(ax axis, width int, g effectGlyphs) string {
+func (r EffectRow) cells(ax axis, width int) string {
 	cells := blanks(width)
 	if width == 0 {
 		return ""
 	}
 	at := func(v float64) int { return min(max(int(math.Round(ax.at(v))), 0), width-1) }
-	cells[at(0)] = g.zero
+	cells[at(0)] = '│'
 	if r.Remark != "" {
 		text := []rune(Cut(r.Remark, width))
 		from := at(0) + 2
@@ -163,24 +155,24 @@ func (r EffectRow) cells(ax axis, width int, g effectGlyphs) string {
 		if r.HaveInterval {
 			from, to := at(r.Low), at(r.High)
 			for i := from; i <= to; i++ {
-				cells[i] = g.line
+				cells[i] = '─'
 			}
-			cells[from], cells[to] = g.from, g.to
+			cells[from], cells[to] = '├', '┤'
 			if r.Low < ax.low {
-				cells[from] = g.below
+				cells[from] = '‹'
 			}
 			if r.High > ax.high {
-				cells[to] = g.above
+				cells[to] = '›'
 			}
 		}
-		cells[at(r.Value)] = g.value
+		cells[at(r.Value)] = '●'
 	}
 	if r.Published != nil {
 		i := at(*r.Published)
-		if cells[i] == g.value {
-			cells[i] = g.both
+		if cells[i] == '●' {
+			cells[i] = '◉'
 		} else {
-			cells[i] = g.published
+			cells[i] = '○'
 		}
 	}
 	return string(cells)
