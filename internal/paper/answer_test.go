@@ -355,3 +355,10 @@ queens  placement   published   saved   today                      saved  under 
     15  piton RR     00:39:15  +3.3 %  5.82 s      +3.0 % (2.3 to 3.9 %)      1.80 s  +70 %
 note: not run here: 13 and 14 queens; tuna, which is not installed
 `
+
+// TestGainRulesOutItsInterval: a share of the time that is saved is a larger one of what is left.
+func TestGainRulesOutItsInterval(t *testing.T) {
+	f := finding{EffectRow: chart.EffectRow{Value: 0.05, Low: -0.01, High: 0.09, HaveInterval: true}, kind: same, bound: 0.09}.gain()
+	assert.InDelta(t, 0.09/0.91, f.High, 1e-9)
+	assert.InDelta(t, f.High, f.bound, 1e-9)
+}

@@ -161,7 +161,8 @@ func matrixAnswer(g *cells, reproduced, others []finding) string {
 // gain makes a share of time that was saved one by which the other time is longer.
 func (f finding) gain() finding {
 	for _, v := range []*float64{&f.Value, &f.Low, &f.High} {
-		*v /= 1 - *v // the visible effect is the same factor both ways
+		*v /= 1 - *v // the effect that would have shown is the same factor both ways
 	}
+	f.bound = max(f.bound, math.Abs(f.Low), math.Abs(f.High))
 	return f
 }
