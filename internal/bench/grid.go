@@ -55,10 +55,3 @@ func NewID(now time.Time) string {
 	_, _ = rand.Read(b[:]) // never fails
 	return now.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:])
 }
-
-// Conclusive reports whether finding no difference says something where an effect of this share
-// would have shown.
-func Conclusive(visible float64) bool { return visible <= conclusive }
-
-// Visible is the effect that would have shown in a study whose 95 % interval is from low to high.
-func Visible(low, high float64) float64 { return (high - low) / 2 * visibleFactor }

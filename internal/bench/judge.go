@@ -271,7 +271,7 @@ func compare(metric workload.Metric, base, other Arm) Comparison {
 	if have {
 		c.HaveInterval = true
 		c.Low, c.High = share(low), share(high)
-		c.Visible = share((high - low) / 2 * visibleFactor)
+		c.Visible = share(Visible(low, high))
 	}
 	return c
 }

@@ -15,6 +15,13 @@ import (
 // difference ±120 %" is no finding.
 const conclusive = 0.10
 
+// Conclusive reports whether finding no difference says something where an effect of this share
+// would have shown.
+func Conclusive(visible float64) bool { return visible <= conclusive }
+
+// Visible is the effect that would have shown in a study whose 95 % interval is from low to high.
+func Visible(low, high float64) float64 { return (high - low) / 2 * visibleFactor }
+
 // Why a comparison has no verdict.
 const (
 	tooShortToJudge = "too short to judge"
@@ -60,7 +67,7 @@ func (c Comparison) judged() bool { return c.Comparable && c.Unjudged == "" }
 func (c Comparison) Bound() float64 { return max(c.Visible, math.Abs(c.Low), math.Abs(c.High)) }
 
 func (c Comparison) inconclusive() bool {
-	return c.judged() && !c.Different && !c.NoShare && c.Visible > conclusive
+	return c.judged() && !c.Different && !c.NoShare && !Conclusive(c.Visible)
 }
 
 // evidence is the interval and the p value.

@@ -109,12 +109,6 @@ func (p *param) Set(s string) error {
 	return p.Validate(s)
 }
 
-// Runs of a study where none are given.
-const (
-	defaultRuns   = 10
-	defaultWarmup = 1
-)
-
 // mayRealTime reports whether this user may use FIFO and RR.
 func mayRealTime() bool {
 	caps, _ := kernel.UsableCapabilities() // none when unknown
@@ -123,8 +117,8 @@ func mayRealTime() bool {
 
 func newBenchOptions() *benchOptions {
 	return &benchOptions{
-		runs:    flags.Count{N: defaultRuns, Min: 1, Max: bench.MaxRuns},
-		warmup:  flags.Count{N: defaultWarmup, Min: 0, Max: bench.MaxRuns},
+		runs:    flags.Count{N: bench.DefaultRuns, Min: 1, Max: bench.MaxRuns},
+		warmup:  flags.Count{N: bench.DefaultWarmup, Min: 0, Max: bench.MaxRuns},
 		timeout: flags.Interval{Duration: bench.DefaultTimeout, Min: time.Millisecond, Max: 24 * time.Hour},
 		budget:  flags.Length{Interval: flags.Interval{Min: time.Second, Max: 30 * 24 * time.Hour}},
 		noise:   flags.Count{N: 0, Min: 0, Max: bench.MaxNoise},

@@ -50,8 +50,7 @@ func menu(a *app.App, cmd *cobra.Command) error {
 // reads a number or a name.
 func choose(in io.Reader, out io.Writer, h store.History, host string) (string, error) {
 	for i, w := range workloads.All {
-		s := bench.Study{Workload: w.Name, Args: w.Args(nil), Runs: defaultRuns, Warmup: defaultWarmup, Placements: bench.DefaultPlacements(w, mayRealTime())}
-		s, _ = h.Fitted(s, host)
+		s, _ := h.Fitted(bench.DefaultStudy(w, mayRealTime()), host)
 		length := "a trial run shows how long it takes"
 		if f, ok := h.Forecast(s, host); ok {
 			length = strings.TrimPrefix(s.Length()+": ", ": ") + f.Sentence()

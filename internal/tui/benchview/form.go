@@ -33,9 +33,6 @@ var offered = []struct {
 	{"llc", "threads on the CPUs of one cache"},
 }
 
-// defaultRuns is enough for an interval of the median and the rank test.
-const defaultRuns = 10
-
 // Form asks for a study; the value is a bench.Study that is valid.
 type Form struct {
 	dialog.Titled

@@ -144,7 +144,7 @@ func (v *View) known() store.History {
 // usual is the study of a workload that the form shows at first: its own placements, and a
 // length that suits the machine where that is known.
 func (v *View) usual(w workload.Workload) bench.Study {
-	s := bench.Study{Workload: w.Name, Args: w.Args(nil), Runs: defaultRuns, Warmup: 1, Placements: bench.DefaultPlacements(w, v.o.RealTime)}
+	s := bench.DefaultStudy(w, v.o.RealTime)
 	s, _ = v.known().Fitted(s, v.o.Host)
 	return s
 }
