@@ -97,9 +97,10 @@ func (f FS) taskBy(read func(path string) ([]byte, error), pid, tid kernel.TID, 
 	return data, nil
 }
 
-// taskError tells a task that has ended from a file that its kernel does not have.
+// taskError tells a task that has ended from a file that its kernel does not have. A file that was
+// not there and is now belongs to a later task, which has got the number since.
 func taskError(dir, name string, err error) error {
-	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.ENOENT) && !exists(dir) {
+	if errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.ENOENT) && (!exists(dir) || exists(dir+"/"+name)) {
 		return fmt.Errorf("read %s/%s: %w", dir, name, ErrGone)
 	}
 	return fmt.Errorf("read %s/%s: %w", dir, name, err)

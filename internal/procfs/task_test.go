@@ -150,6 +150,19 @@ func TestParseCmdline(t *testing.T) {
 	assert.Empty(t, ParseCmdline([]byte("\x00\x00")))
 }
 
+// TestNumberUsedAgainMeanwhile has another process get a number just after its file was looked for.
+func TestNumberUsedAgainMeanwhile(t *testing.T) {
+	root := t.TempDir()
+	stat := filepath.Join(root, "proc", "5", "stat")
+	_, err := New(root).taskBy(func(path string) ([]byte, error) {
+		_, err := os.ReadFile(path)
+		require.NoError(t, os.MkdirAll(filepath.Dir(stat), 0o755))
+		require.NoError(t, os.WriteFile(stat, []byte("5 (x)"+statTail), 0o644))
+		return nil, err
+	}, 5, 0, "stat")
+	assert.ErrorIs(t, err, ErrGone)
+}
+
 func TestGoneAndUnsupported(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "proc", "5")
