@@ -29,7 +29,7 @@ func usualPlaces() []string {
 }
 
 // files are the user's files in places and below, each with what changes when it is
-// written to.
+// written to. A lock is there for good, and every piton of the machine writes its name into it.
 func files(places []string) map[string]string {
 	found := map[string]string{}
 	for _, place := range places {
@@ -44,7 +44,7 @@ func files(places []string) map[string]string {
 					return nil
 				}
 				found[path] = ""
-				if info.Mode().IsRegular() {
+				if info.Mode().IsRegular() && entry.Name() != "lock" {
 					found[path] = fmt.Sprint(info.Size(), info.ModTime())
 				}
 				return nil

@@ -37,4 +37,10 @@ func TestFilesThatAreLeft(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("x"), 0o600))
 	assert.Equal(t, []string{file}, differences(made, files(places)))
 	assert.Empty(t, differences(made, before))
+
+	lock := filepath.Join(dir, "piton", "lock")
+	require.NoError(t, os.WriteFile(lock, nil, 0o600))
+	made = files(places)
+	require.NoError(t, os.WriteFile(lock, []byte("piton undo (5)"), 0o600))
+	assert.Empty(t, differences(made, files(places)), "another piton took the lock")
 }
