@@ -137,23 +137,25 @@ func TestOnDemandIsDetached(t *testing.T) {
 	s.SetNeeds(Needs{Trace: tid, Wakes: kernel.TID(os.Getpid()), Ledger: true})
 	_, err := s.Read() // attaches
 	require.NoError(t, err)
-	_, err = s.Read()
-	require.NoError(t, err)
 	flip(20)
-	n, err := s.Read()
-	require.NoError(t, err)
+	var n *Sample
+	var steps []Step
 	counted := 0
-	for _, m := range n.Moves {
-		if m.TID == tid {
-			counted += int(m.Count)
+	require.Eventually(t, func() bool {
+		n, err = s.Read()
+		require.NoError(t, err)
+		require.Zero(t, n.StepsLost)
+		steps = append(steps, n.Steps...)
+		for _, m := range n.Moves {
+			if m.TID == tid {
+				counted += int(m.Count)
+			}
 		}
-	}
-	require.Positive(t, counted)
-	require.Len(t, n.Steps, counted, "as many steps as counted moves")
-	require.Zero(t, n.StepsLost)
-	for i := 1; i < len(n.Steps); i++ {
-		assert.Equal(t, n.Steps[i-1].To, n.Steps[i].From, "in their order")
-		assert.Less(t, n.Steps[i-1].AtNs, n.Steps[i].AtNs)
+		return counted > 0 && len(steps) == counted // a move can come between the two readings of a sample
+	}, time.Minute, 20*time.Millisecond, "as many steps as counted moves")
+	for i := 1; i < len(steps); i++ {
+		assert.Equal(t, steps[i-1].To, steps[i].From, "in their order")
+		assert.Less(t, steps[i-1].AtNs, steps[i].AtNs)
 	}
 	// Threads that run are moved by the CPU's stopper, which wakes the one that asked; those
 	// that wait to run are moved without.
