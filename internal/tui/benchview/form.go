@@ -12,7 +12,6 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/tui/dialog"
-	"piton/internal/tui/rows"
 	"piton/workloads/workload"
 )
 
@@ -35,224 +34,147 @@ var offered = []struct {
 
 // Form asks for a study; the value is a bench.Study that is valid.
 type Form struct {
-	dialog.Titled
+	dialog.Form
 	workloads []workload.Workload
-	workload  int
-	fields    []field // of the chosen workload, then those of every study
-	list      rows.Scroll
-	wrong     bool // Enter was pressed on what cannot start
+	work      workload.Workload // whose fields are shown
+	draft     bench.Study       // what the fields set
+	values    workload.Values
 	// Forecast estimates the time of a study; may be nil.
 	Forecast func(bench.Study) (bench.Forecast, bool)
 	// Try is a command that makes a trial run and calls tried; may be nil.
 	Try    func(bench.Study) tea.Cmd
 	usual  func(workload.Workload) bench.Study
 	trying string // the workload of a trial that runs
-	cursor *tea.Cursor
-}
-
-// field is one row of the form: a value that is typed, one of some words, or a box to
-// tick for what its label says.
-type field struct {
-	label, help string
-	input       *dialog.Input
-	room        int      // cells for what is typed
-	words       []string // that left and right go through
-	word        int
-	ticked      bool
-	// set puts the value into the study, or into those of the workload.
-	set func(value string, s *bench.Study, values workload.Values) error
-}
-
-func (f *field) isTick() bool { return f.input == nil && f.words == nil }
-
-func (f *field) value() string {
-	switch {
-	case f.input != nil:
-		return strings.TrimSpace(f.input.Value())
-	case f.words != nil:
-		return f.words[f.word]
-	case f.ticked:
-		return f.label
-	}
-	return ""
 }
 
 // NewForm starts from a study, or from the usual one of the first workload. Another workload
 // that is chosen has its usual one.
 func NewForm(workloads []workload.Workload, from bench.Study, usual func(workload.Workload) bench.Study) *Form {
-	f := &Form{Titled: "Start a study", workloads: workloads, usual: usual}
-	f.workload = slices.IndexFunc(workloads, func(w workload.Workload) bool { return w.Name == from.Workload })
-	if f.workload < 0 && len(workloads) > 0 {
-		from = usual(workloads[0])
+	f := &Form{workloads: workloads, usual: usual}
+	f.Form = dialog.Form{Titled: "Start a study", Enter: "start", Answer: f.answer, About: f.about}
+	if i := slices.IndexFunc(workloads, func(w workload.Workload) bool { return w.Name == from.Workload }); i >= 0 {
+		f.work = workloads[i]
+	} else if len(workloads) > 0 {
+		f.work = workloads[0]
+		from = usual(f.work)
 	}
-	f.workload = max(f.workload, 0)
 	f.show(from)
 	return f
 }
 
-// show fills the fields from a study.
-func (f *Form) show(s bench.Study) {
-	var values workload.Values
-	if len(f.workloads) > 0 {
-		values, _ = f.workloads[f.workload].Parse(s.Args) // without them the form shows the defaults
-	}
-	f.fields = append(f.workFields(values), studyFields(s)...)
-}
-
 // Start makes a trial run where nothing is known of how long a run takes.
 func (f *Form) Start() tea.Cmd {
-	s, err := f.study()
-	if err != nil || f.Try == nil || f.Forecast == nil {
+	if _, _, err := f.Read(); err != nil || f.Try == nil || f.Forecast == nil {
 		return nil
 	}
-	if _, known := f.Forecast(s); known {
+	if _, known := f.Forecast(f.draft); known {
 		return nil
 	}
-	f.trying = s.Workload
-	return f.Try(s)
+	f.trying = f.work.Name
+	return f.Try(f.draft)
 }
 
 // tried takes the end of a trial. What was typed meanwhile stays.
 func (f *Form) tried(s bench.Study, err error) {
-	now, wrong := f.study()
 	if f.trying == s.Workload {
 		f.trying = ""
 	}
-	if err == nil && wrong == nil && now.Workload == s.Workload && slices.Equal(now.Args, s.Args) {
-		usual := f.usual(f.workloads[f.workload])
-		now.Args = usual.Args
+	_, _, wrong := f.Read()
+	if now := f.draft; err == nil && wrong == nil && now.Workload == s.Workload && slices.Equal(now.Args, s.Args) {
+		now.Args = f.usual(f.work).Args
 		f.show(now)
 	}
 }
 
-// workFields are the workload's name and its parameters.
-func (f *Form) workFields(values workload.Values) []field {
-	out := []field{{label: "workload", words: []string{}, word: f.workload}}
+// Update also shows the fields of another workload that was chosen.
+func (f *Form) Update(msg tea.Msg) dialog.Outcome {
+	out := f.Form.Update(msg)
 	for _, w := range f.workloads {
-		out[0].words = append(out[0].words, w.Name)
-	}
-	if len(f.workloads) == 0 {
-		return out
-	}
-	out[0].help = f.workloads[f.workload].Help
-	for _, p := range f.workloads[f.workload].Params {
-		value := cmp.Or(values[p.Name], p.Default)
-		fd := field{label: p.Name, help: p.Help, words: p.Choices, word: max(slices.Index(p.Choices, value), 0)}
-		if p.Choices == nil {
-			fd = typed(p.Name, value, fmt.Sprintf("%s, %d to %d", p.Help, p.Min, p.Max), nil)
+		if w.Name == f.Fields[0].Value && w.Name != f.work.Name {
+			f.work = w
+			f.show(f.usual(w))
+			out.Cmd = f.Start()
 		}
-		fd.set = func(value string, _ *bench.Study, values workload.Values) error {
-			values[p.Name] = value
-			return p.Validate(value)
-		}
-		out = append(out, fd)
 	}
 	return out
 }
 
-// studyFields are the placements and the numbers of runs.
-func studyFields(from bench.Study) []field {
-	var out []field
-	var others []string
-	for _, o := range offered {
-		out = append(out, field{label: string(o.placement), help: o.help, set: addPlacements, ticked: slices.Contains(from.Placements, o.placement)})
-	}
-	for _, p := range from.Placements {
-		if !slices.ContainsFunc(out, func(f field) bool { return f.label == string(p) }) {
-			others = append(others, string(p))
-		}
-	}
-	other := typed("others", strings.Join(others, " "), "more, such as cpu:3 nice:-5 llc+rr:50", addPlacements)
-	other.room = otherWidth
-	return append(out, other,
-		number("runs", from.Runs, "measured runs per placement", func(s *bench.Study) *int { return &s.Runs }),
-		number("warm-up", from.Warmup, "runs per placement before them that do not count", func(s *bench.Study) *int { return &s.Warmup }),
-		number("noise", from.Noise, "busy background processes, on any CPU", func(s *bench.Study) *int { return &s.Noise }))
-}
-
-func addPlacements(value string, s *bench.Study, _ workload.Values) error {
-	for p := range strings.FieldsSeq(value) {
-		s.Placements = append(s.Placements, bench.Placement(p))
-	}
-	return nil
-}
-
-func typed(label, value, help string, set func(string, *bench.Study, workload.Values) error) field {
-	input := dialog.NewInput(value)
-	return field{label: label, help: help, input: &input, room: valueWidth, set: set}
-}
-
-func number(label string, value int, help string, of func(*bench.Study) *int) field {
-	return typed(label, strconv.Itoa(value), help, func(value string, s *bench.Study, _ workload.Values) error {
-		n, err := strconv.Atoi(value)
-		if err != nil {
-			return fmt.Errorf("%s must be a number, not %q", label, value)
-		}
-		*of(s) = n
-		return nil
-	})
-}
-
-// Update moves, ticks, types; Enter starts.
-func (f *Form) Update(msg tea.Msg) dialog.Outcome {
-	at := &f.fields[f.list.Cursor]
-	k, ok := msg.(tea.KeyPressMsg)
-	switch key := k.String(); {
-	case !ok && at.input != nil:
-		at.input.Update(msg)
-	case !ok:
-	case key == "esc" || key == "ctrl+c" || key == "ctrl+g":
-		return dialog.Outcome{Done: true, Canceled: true}
-	case key == "enter":
-		study, err := f.study()
-		f.wrong = err != nil
-		return dialog.Outcome{Done: !f.wrong, Value: study}
-	case key == "tab":
-		f.list.Cursor = (f.list.Cursor + 1) % len(f.fields)
-	case key == "shift+tab":
-		f.list.Cursor = (f.list.Cursor + len(f.fields) - 1) % len(f.fields)
-	case (at.input == nil || key != "home" && key != "end") && f.list.Key(k, len(f.fields), false):
-	case at.input != nil:
-		at.input.Update(k)
-	case at.words != nil:
-		return dialog.Outcome{Cmd: f.choose(at, key)}
-	case key == "space" || key == "x":
-		at.ticked = !at.ticked
-	}
-	return dialog.Outcome{}
-}
-
-// choose goes to another word. Another workload has other parameters and placements.
-func (f *Form) choose(at *field, key string) tea.Cmd {
-	n := len(at.words)
-	switch {
-	case n == 0:
-	case key == "left":
-		at.word = (at.word + n - 1) % n
-	case key == "right" || key == "space":
-		at.word = (at.word + 1) % n
-	}
-	if f.list.Cursor == 0 && at.word != f.workload {
-		f.workload = at.word
-		f.show(f.usual(f.workloads[f.workload]))
-		return f.Start()
-	}
-	return nil
-}
-
-// study reads the fields. The error says in one sentence what is wrong.
-func (f *Form) study() (bench.Study, error) {
+func (f *Form) answer() (any, error) {
 	if len(f.workloads) == 0 {
-		return bench.Study{}, errors.New("no workload")
+		return nil, errors.New("no workload")
 	}
-	w := f.workloads[f.workload]
-	s, values := bench.Study{Workload: w.Name, Timeout: bench.DefaultTimeout}, workload.Values{}
-	for i := range f.fields[1:] {
-		fd := &f.fields[i+1]
-		if err := fd.set(fd.value(), &s, values); err != nil {
-			return bench.Study{}, err
+	f.draft.Args = f.work.Args(f.values)
+	return f.draft, f.draft.Validate()
+}
+
+// show makes the fields of a study: the workload with its parameters, the placements, the
+// numbers of runs.
+func (f *Form) show(s bench.Study) {
+	given, _ := f.work.Parse(s.Args) // without them the form shows the defaults
+	f.Fields = []dialog.Field{{Label: "workload", Value: f.work.Name, Help: f.work.Help, Set: func(string) error {
+		f.draft, f.values = bench.Study{Workload: f.work.Name, Timeout: bench.DefaultTimeout}, workload.Values{}
+		return nil
+	}}}
+	for _, w := range f.workloads {
+		f.Fields[0].Words = append(f.Fields[0].Words, w.Name)
+	}
+	for _, p := range f.work.Params {
+		fd := dialog.Field{Label: p.Name, Value: cmp.Or(given[p.Name], p.Default), Help: p.Help, Words: p.Choices,
+			Set: func(value string) error { f.values[p.Name] = value; return nil }}
+		if p.Choices == nil {
+			fd.Kind, fd.Least, fd.Most, fd.Help = dialog.Number, p.Min, p.Max, fmt.Sprintf("%s, %d to %d", p.Help, p.Min, p.Max)
 		}
+		f.Fields = append(f.Fields, fd)
 	}
-	s.Args = w.Args(values)
-	return s, s.Validate()
+	var others []string
+	for _, p := range s.Placements {
+		others = append(others, string(p))
+	}
+	for _, o := range offered {
+		fd := dialog.Field{Kind: dialog.Tick, Group: "place", Label: string(o.placement), Value: string(o.placement), Help: o.help, Set: f.place}
+		n := len(others)
+		others = slices.DeleteFunc(others, func(p string) bool { return p == fd.Value })
+		fd.On = len(others) < n
+		f.Fields = append(f.Fields, fd)
+	}
+	f.Fields = append(f.Fields,
+		dialog.Field{Kind: dialog.Text, Label: "others", Value: strings.Join(others, " "), Help: "more, such as cpu:3 nice:-5 llc+rr:50", Room: 24, Set: f.place},
+		number("runs", s.Runs, 1, bench.MaxRuns, "measured runs per placement", &f.draft.Runs),
+		number("warm-up", s.Warmup, 0, bench.MaxRuns, "runs per placement before them that do not count", &f.draft.Warmup),
+		number("noise", s.Noise, 0, bench.MaxNoise, "busy background processes, on any CPU", &f.draft.Noise))
+}
+
+// place takes placements.
+func (f *Form) place(text string) error {
+	for p := range strings.FieldsSeq(text) {
+		if _, err := bench.ParsePlacement(p); err != nil {
+			return err
+		}
+		f.draft.Placements = append(f.draft.Placements, bench.Placement(p))
+	}
+	return nil
+}
+
+func number(label string, value, least, most int, help string, of *int) dialog.Field {
+	return dialog.Field{Kind: dialog.Number, Label: label, Value: strconv.Itoa(value), Least: least, Most: most, Help: help,
+		Set: func(text string) (err error) { *of, err = strconv.Atoi(text); return err }}
+}
+
+// about is how long the study takes, with a warning when its runs are too short.
+func (f *Form) about() []dialog.Line {
+	line := dialog.Line{Text: fmt.Sprintf("%d runs; a trial run first estimates the time", f.draft.Total())}
+	if f.Forecast == nil {
+		return nil
+	}
+	c, ok := f.Forecast(f.draft)
+	if !ok && f.trying != "" {
+		line.Text = "a trial run shows how long a run takes"
+	}
+	if !ok {
+		return []dialog.Line{line}
+	}
+	if line.Text = c.Sentence(); f.draft.Length() != "" {
+		line.Text = f.draft.Length() + " → " + line.Text
+	}
+	return []dialog.Line{line, {Tone: dialog.Warning, Text: f.draft.ShortRuns(c.Work)}}
 }

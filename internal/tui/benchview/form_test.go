@@ -50,7 +50,7 @@ func TestFormGivesAStudy(t *testing.T) {
 
 func TestFormTakesOtherPlacements(t *testing.T) {
 	f := sampleForm()
-	f.list.Cursor = len(f.fields) - 4
+	f.GoTo(len(f.Fields) - 4)
 	press(f, "c p u : 0 space n i c e : 5 tab backspace backspace 5")
 	s := press(f, "enter").Value.(bench.Study)
 	assert.Equal(t, append(sampleStudy().Placements, "cpu:0", "nice:5"), s.Placements)
@@ -61,9 +61,9 @@ func TestFormTakesOtherPlacements(t *testing.T) {
 
 func TestFormSaysWhatIsWrong(t *testing.T) {
 	for keys, want := range map[string]string{
-		"down 9 9":                 "-n must be a number from 1 to 18, not \"1499\"",
-		"down backspace backspace": "-n must be a number",
-		"tab tab backspace x":      "--threads must be a number",
+		"down 9 9":                 "n must be a number from 1 to 18, not \"1499\"",
+		"down backspace backspace": "n must be a number",
+		"tab tab backspace x":      "threads must be a number",
 		"down down down space down space down space down space": "a study needs at least one placement",
 	} {
 		f := sampleForm()
@@ -72,11 +72,11 @@ func TestFormSaysWhatIsWrong(t *testing.T) {
 		assert.Contains(t, ansi.Strip(f.Render(90, 30, plain)), want)
 	}
 	f := sampleForm()
-	f.list.Cursor = len(f.fields) - 4
+	f.GoTo(len(f.Fields) - 4)
 	press(f, "x enter")
 	assert.Contains(t, ansi.Strip(f.Render(90, 30, plain)), `"x"`)
 	press(f, "backspace tab backspace backspace 0 enter")
-	assert.Contains(t, ansi.Strip(f.Render(90, 30, plain)), "the number of runs must be")
+	assert.Contains(t, ansi.Strip(f.Render(90, 30, plain)), "runs must be a number from 1")
 	assert.False(t, press(NewForm(nil, bench.Study{}, plainStudy), "enter left right").Done)
 }
 

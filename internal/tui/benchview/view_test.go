@@ -66,9 +66,9 @@ func TestPlacementsInAnotherSpelling(t *testing.T) {
 
 func mustStudy(t *testing.T, p *pilot) bench.Study {
 	t.Helper()
-	s, err := p.open.Top().(*Form).study()
+	s, _, err := p.open.Top().(*Form).Read()
 	require.NoError(t, err)
-	return s
+	return s.(bench.Study)
 }
 
 func TestProgressAndCancel(t *testing.T) {

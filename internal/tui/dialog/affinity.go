@@ -37,8 +37,9 @@ type Affinity struct {
 	tree   []branch
 	shown  []int // indices in tree of the rows that are not folded away
 	list   rows.Scroll
-	memory bool // the pages are to move as well
-	typing      // a CPU list
+	memory bool  // the pages are to move as well
+	typing *Form // a CPU list; nil while none is typed
+	note   string
 }
 
 // NewAffinity starts with the present mask ticked.
@@ -58,14 +59,29 @@ func (a *Affinity) MemoryFollows() bool { return a.memory }
 // Title names the subject.
 func (a *Affinity) Title() string { return "Affinity of " + a.Subject }
 
+// Cursor is in the list of CPUs that is typed.
+func (a *Affinity) Cursor() *tea.Cursor {
+	if a.typing == nil {
+		return nil
+	}
+	return a.typing.Cursor()
+}
+
 // Update ticks, folds, moves, and takes a new load.
 func (a *Affinity) Update(msg tea.Msg) Outcome {
 	if load, ok := msg.(LoadMsg); ok {
 		a.Load = load
 		return Outcome{}
 	}
-	if a.on() {
-		return a.update(msg)
+	if a.typing != nil {
+		out := a.typing.Update(msg)
+		if out.Done {
+			a.typing = nil
+		}
+		if set, ok := out.Value.(cpuset.Set); ok {
+			a.picked = set
+		}
+		return Outcome{}
 	}
 	if k, ok := msg.(tea.KeyPressMsg); ok {
 		a.note = ""
@@ -91,7 +107,7 @@ func (a *Affinity) key(k tea.KeyPressMsg) Outcome {
 	case "m":
 		a.memory = a.Memory && !a.memory
 	case "l", "/":
-		a.begin("CPUs", "such as 5  0-3,8  0-14:2  node:1  llc:0  core:3  online,^0", "", a.tickTyped)
+		a.typeList()
 	case "left", "h", "-":
 		a.foldHere(true)
 	case "right", "+":
@@ -155,18 +171,23 @@ func (a *Affinity) foldHere(closed bool) {
 	}
 }
 
-// tickTyped ticks the CPUs of a typed list.
-func (a *Affinity) tickTyped(text string) error {
+// typeList asks for the CPUs as a list.
+func (a *Affinity) typeList() {
+	a.typing = &Form{Enter: "tick", Fields: []Field{{Kind: Text, Label: "CPUs", Room: 30, Help: "such as 5  0-3,8  0-14:2  node:1  llc:0  core:3  online,^0"}}}
+	a.typing.Answer = func() (any, error) { return a.parse(a.typing.At().Value) }
+}
+
+// parse reads a list of CPUs that can be ticked.
+func (a *Affinity) parse(text string) (cpuset.Set, error) {
 	set, err := topology.ParseCPUs(text, a.Topology)
 	beyond := set.AndNot(a.usable)
 	switch {
 	case err != nil:
-		return err
+		return set, err
 	case !beyond.Empty():
-		return fmt.Errorf("cpu %s: %s", beyond, a.unusable(beyond.First()))
+		return set, fmt.Errorf("cpu %s: %s", beyond, a.unusable(beyond.First()))
 	case set.Empty():
-		return errors.New("the list is empty: a task needs at least one CPU")
+		return set, errors.New("the list is empty: a task needs at least one CPU")
 	}
-	a.picked = set
-	return nil
+	return set, nil
 }

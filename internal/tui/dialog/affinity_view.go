@@ -39,11 +39,11 @@ func (a *Affinity) Render(width, height int, th *theme.Theme) string {
 	heading.Right(th, th.Dim, "load", loadCells)
 	heading.Right(th, th.Dim, "now", nowCells)
 	n, head := len(a.shown), []string{a.change(th).Render(th, width), heading.Render(th, width)}
-	if a.on() { // then the head is what matters, however few lines there are
-		n, head = 0, a.lines(width, th)
+	if a.typing != nil { // then the head is what matters, however few lines there are
+		n, head = 0, strings.Split(a.typing.Render(width, height, th), "\n")
 	}
-	body := a.list.Body(len(a.shown), func(i int, selected bool) string {
-		return a.row(a.tree[a.shown[i]], name, th).Item(th, width, selected && !a.on())
+	body := a.list.Body(th, len(a.shown), func(i int, selected bool) string {
+		return a.row(a.tree[a.shown[i]], name, th).Item(th, width, selected && a.typing == nil)
 	})
 	return rows.Stack(width, height, head, n, body, a.foot(width, th))
 }
@@ -162,7 +162,7 @@ func (a *Affinity) addNotes(r *rows.Row, b branch, th *theme.Theme) {
 }
 
 func (a *Affinity) foot(width int, th *theme.Theme) []string {
-	if a.on() {
+	if a.typing != nil {
 		return nil
 	}
 	keys := []string{" Space", "tick", "a", "all", "n", "none", "i", "invert"}

@@ -92,17 +92,19 @@ func TestMenusGiveTheirValues(t *testing.T) {
 func TestPolicyPicker(t *testing.T) {
 	start := attr.PolicyValue{}
 	for keys, want := range map[string]attr.PolicyValue{
-		"enter":                 {},
-		"f enter":               {Policy: kernel.FIFO, RTPrio: 10},
-		"f 5 0 enter":           {Policy: kernel.FIFO, RTPrio: 50},
-		"r + + x enter":         {Policy: kernel.RR, RTPrio: 12, ResetOnFork: true},
-		"r - enter":             {Policy: kernel.RR, RTPrio: 9},
-		"r 1 2 backspace enter": {Policy: kernel.RR, RTPrio: 1},
-		"f 0 enter":             {Policy: kernel.FIFO, RTPrio: 10},
-		"f 1 0 0 enter":         {Policy: kernel.FIFO, RTPrio: 10},
-		"5 enter":               {},
-		"down enter":            {Policy: kernel.Batch},
-		"down down space enter": {Policy: kernel.Idle, ResetOnFork: true},
+		"enter":                   {},
+		"f enter":                 {Policy: kernel.FIFO, RTPrio: 10},
+		"f 5 0 enter":             {Policy: kernel.FIFO, RTPrio: 50},
+		"r + + x enter":           {Policy: kernel.RR, RTPrio: 12, ResetOnFork: true},
+		"r - enter":               {Policy: kernel.RR, RTPrio: 9},
+		"r 1 2 backspace enter":   {Policy: kernel.RR, RTPrio: 1},
+		"f 0 enter":               {Policy: kernel.FIFO, RTPrio: 10},
+		"f right left enter":      {Policy: kernel.FIFO, RTPrio: 10},
+		"f tab 0 backspace enter": {Policy: kernel.FIFO, RTPrio: 10},
+		"d tab up enter":          {Policy: kernel.Deadline, Runtime: 10e6, Deadline: 100e6, Period: 100e6},
+		"5 enter":                 {},
+		"down enter":              {Policy: kernel.Batch},
+		"down down space enter":   {Policy: kernel.Idle, ResetOnFork: true},
 	} {
 		assert.Equal(t, []attr.Setting{attr.SetPolicy(want)}, press(NewPolicy(PolicyOptions{Subject: "x", Current: start}), keys).Value, keys)
 	}
@@ -120,18 +122,18 @@ func TestPolicyFields(t *testing.T) {
 	}
 	assert.Equal(t, []string{"policy DEADLINE:10ms/100ms/100ms"}, answer(PolicyOptions{}, "d enter"))
 	erase := strings.Repeat("backspace ", len("10ms/100ms/100ms"))
-	assert.Equal(t, []string{"policy DEADLINE:5ms/20ms/20ms"}, answer(PolicyOptions{}, "d t "+erase+"5 m s / 2 0 m s / 2 0 m s enter enter"))
+	assert.Equal(t, []string{"policy DEADLINE:5ms/20ms/20ms"}, answer(PolicyOptions{}, "d t "+erase+"5 m s / 2 0 m s / 2 0 m s enter"))
 
-	assert.Equal(t, []string{"policy OTHER", "slice 3ms"}, answer(PolicyOptions{}, "s 3 m s enter enter"))
-	assert.Equal(t, []string{"policy FIFO:10"}, answer(PolicyOptions{}, "s 3 m s enter f enter"), "FIFO has none")
-	assert.Equal(t, []string{"policy OTHER"}, answer(PolicyOptions{}, "s enter enter"), "nothing typed leaves it")
+	assert.Equal(t, []string{"policy OTHER", "slice 3ms"}, answer(PolicyOptions{}, "s 3 m s enter"))
+	assert.Equal(t, []string{"policy FIFO:10"}, answer(PolicyOptions{}, "s 3 m s up up home f enter"), "FIFO has none")
+	assert.Equal(t, []string{"policy OTHER"}, answer(PolicyOptions{}, "s enter"), "nothing typed leaves it")
 
-	assert.Equal(t, []string{"policy OTHER", "autogroup -5"}, answer(PolicyOptions{Autogroup: true}, "g - 5 enter enter"))
+	assert.Equal(t, []string{"policy OTHER", "autogroup -5"}, answer(PolicyOptions{Autogroup: true}, "g - 5 enter"))
 	known := attr.PolicyValue{Policy: kernel.Deadline}
 	assert.Empty(t, answer(PolicyOptions{Current: known}, "enter"), "times that are not known are not written")
 
 	for keys, note := range map[string]string{"t": "only DEADLINE has times", "f s": "only OTHER and BATCH", "g": "autogroup is off",
-		"s 9 s enter": "out of range", "d t x enter": "is not a time"} {
+		"s 9 s enter": "out of range", "d t x enter": "is not a time", "f 1 0 0 enter": "priority must be a number from 1 to 99"} {
 		p := NewPolicy(PolicyOptions{})
 		assert.False(t, press(p, keys).Done, keys)
 		assert.Contains(t, ansi.Strip(p.Render(80, 24, plain)), note, keys)
@@ -233,7 +235,7 @@ func TestChoosersLook(t *testing.T) {
 	deadline := NewPolicy(PolicyOptions{Subject: "nqueens (3641)"})
 	press(deadline, "d")
 	checkGolden(t, "policy-deadline", deadline)
-	press(deadline, "t")
+	press(deadline, "t x")
 	checkGolden(t, "policy-times", deadline)
 	checkGolden(t, "setup", sampleSetup())
 	checkGolden(t, "prompt", NewPrompt("filter", "cpu=3 mig>10", nil))
@@ -250,10 +252,11 @@ func TestNoExplanationIsCutForGood(t *testing.T) {
 	assert.Contains(t, words(m.Render(60, 20, plain)), detail)
 	assert.NotContains(t, words(m.Render(100, 20, plain)), detail+" "+detail)
 	s := NewSetup(field.Columns, []string{"full"}, Settings{Columns: []string{"policy"}, Delay: time.Second, Panel: "full"})
-	s.list.Cursor = rowOptions + slices.IndexFunc(s.options, func(p option) bool { return p.id == "policy" })
+	s.GoTo(slices.IndexFunc(s.Fields, func(fd Field) bool { return fd.Value == "policy" }))
 	assert.Contains(t, words(s.Render(76, 20, plain)), "with the real-time priority; * where threads differ from the first")
 	for _, width := range []int{50, 60, 76} {
-		text := ansi.Strip(NewPolicy(PolicyOptions{Subject: "x"}).Render(width, 30, plain))
-		assert.Contains(t, text, "yields", width)
+		p := NewPolicy(PolicyOptions{Subject: "x"})
+		press(p, "f")
+		assert.Contains(t, words(p.Render(width, 30, plain)), "until it blocks or yields", width)
 	}
 }

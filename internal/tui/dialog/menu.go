@@ -165,7 +165,7 @@ func (m *Menu) Render(width, height int, th *theme.Theme) string {
 	if m.finds() {
 		head = []string{th.Accent.Render("> ") + m.input.Render(max(width-2, 1), th), ""}
 	}
-	body := m.list.Body(len(m.hits), func(i int, selected bool) string {
+	body := m.list.Body(th, len(m.hits), func(i int, selected bool) string {
 		it := m.items[m.hits[i]]
 		var r rows.Row
 		style, text := th.Text, it.Detail
@@ -189,39 +189,25 @@ func (m *Menu) Render(width, height int, th *theme.Theme) string {
 // moreLines is how many lines an item's More has at most.
 const moreLines = 3
 
-// about is what is shown below the list of an item: its More, or else the text beside it
-// where that is cut.
-func (m *Menu) about(it *Item) string {
-	text := cmp.Or(it.Off, it.Detail)
-	if it.More == "" && widget.Width(text) > m.room {
-		return text
-	}
-	return it.More
-}
-
-// more is what there is to know of the item under the cursor, in as many lines as
-// the longest takes, so that the dialog keeps its size.
-func (m *Menu) more(width int, th *theme.Theme) []string {
+// below are the lines below a list for what is cut beside its row at: as many as the longest of the
+// texts takes, so that the dialog keeps its size, and not above most.
+func below(texts []string, at, most, width int, th *theme.Theme) []string {
 	height := 0
 	var lines []string
-	for i := range m.items {
-		text := m.about(&m.items[i])
+	for i, text := range texts {
 		if text == "" {
 			continue
 		}
 		wrapped := rows.Wrap(th, text, max(width-2, 1))
-		wrapped = wrapped[:min(len(wrapped), moreLines)]
+		wrapped = wrapped[:min(len(wrapped), most)]
 		height = max(height, len(wrapped))
-		if len(m.hits) > 0 && i == m.hits[m.list.Cursor] {
+		if i == at {
 			lines = wrapped
 		}
 	}
-	if height == 0 {
-		return nil
-	}
-	out := []string{""}
-	for i := range height {
-		out = append(out, " "+th.Text.Render(widget.LineAt(lines, i)))
+	out := make([]string, height)
+	for i := range out {
+		out[i] = " " + th.Text.Render(widget.LineAt(lines, i))
 	}
 	return out
 }
@@ -234,5 +220,19 @@ func (m *Menu) foot(width int, th *theme.Theme) []string {
 	if len(m.items) > shortMenu {
 		keys = []string{" type", "to find", "Enter", "choose", "Esc", "cancel"}
 	}
-	return append(m.more(width, th), "", noteOr(note, th, width, keys...))
+	abouts, at := make([]string, len(m.items)), -1 // More, or else the text beside an item where that is cut
+	for i, it := range m.items {
+		text := cmp.Or(it.Off, it.Detail)
+		if abouts[i] = it.More; it.More == "" && widget.Width(text) > m.room {
+			abouts[i] = text
+		}
+	}
+	if len(m.hits) > 0 {
+		at = m.hits[m.list.Cursor]
+	}
+	more := below(abouts, at, moreLines, width, th)
+	if len(more) > 0 {
+		more = append([]string{""}, more...)
+	}
+	return append(more, "", noteOr(note, th, width, keys...))
 }

@@ -2,18 +2,14 @@ package dialog
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
-
 	"piton/internal/field"
 	"piton/internal/tui/meters"
 	"piton/internal/tui/proctable"
-	"piton/internal/tui/rows"
-	"piton/internal/tui/theme"
-	"piton/internal/tui/widget"
 )
 
 // Settings are what the setup dialog changes.
@@ -33,228 +29,115 @@ var delays = []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 500
 // Setup asks which meters and columns to show and in what order, how often to sample
 // and how to show the core panel. The value is a Settings.
 type Setup struct {
-	Titled
-	now     Settings // but for the options
-	delays  []time.Duration
-	panels  []string
-	options []option // meters, then columns; of both the shown ones first
-	list    rows.Scroll
-	note    string
+	Form
+	now Settings
 }
-
-// option is a meter or a column.
-type option struct {
-	kind, id, title, help string
-	on                    bool
-	width, usual          int // cells that are set, 0 for none, and those that a column has then
-}
-
-// The rows above the options.
-const (
-	rowDelay = iota
-	rowPanel
-	rowLayout
-	rowOptions
-)
 
 // NewSetup starts from the present settings; panels are the ways to show the
 // core panel.
 func NewSetup(columns []field.Column, panels []string, now Settings) *Setup {
-	s := &Setup{Titled: "Setup", now: now, delays: slices.Clone(delays), panels: panels}
-	if !slices.Contains(s.delays, now.Delay) {
-		s.delays = append(s.delays, now.Delay)
-		slices.Sort(s.delays)
+	s := &Setup{now: now}
+	s.Form = Form{Titled: "Setup", Enter: "keep", Opener: "f2", Answer: s.answer, Other: s.order}
+	steps := slices.Clone(delays)
+	if !slices.Contains(steps, now.Delay) {
+		steps = append(steps, now.Delay)
+		slices.Sort(steps)
+	}
+	var words []string
+	for _, d := range steps {
+		words = append(words, d.String())
+	}
+	s.Fields = []Field{
+		{Label: "refresh", Value: now.Delay.String(), Words: words, Help: "time between two samples",
+			Set: func(text string) (err error) { s.now.Delay, err = time.ParseDuration(text); return err }},
+		{Label: "core panel", Value: now.Panel, Words: panels, Help: "how the CPUs above the list are shown",
+			Set: func(text string) error { s.now.Panel = text; return nil }},
+		{Label: "layout", Value: now.Layout, Help: "Enter: choose, save, rename, delete"}}
+	add := func(fd Field) { // unless it is there
+		fd.Kind, fd.Keys = Tick, append([]string{"left right", "move"}, fd.Keys...)
+		if !slices.ContainsFunc(s.Fields, func(had Field) bool { return had.Group == fd.Group && had.Label == fd.Label }) {
+			s.Fields = append(s.Fields, fd)
+		}
 	}
 	for _, m := range meters.Chosen(now.Meters) {
-		s.add(option{kind: "meter", id: m.ID, title: m.Title, help: m.Help, on: true})
+		add(Field{Group: "meter", Label: m.Title, Value: m.ID, Help: m.Help, On: true})
 	}
 	for _, m := range meters.All {
-		s.add(option{kind: "meter", id: m.ID, title: m.Title, help: m.Help})
+		add(Field{Group: "meter", Label: m.Title, Value: m.ID, Help: m.Help})
 	}
 	for _, text := range now.Columns {
 		if c, width, err := proctable.ParseColumn(text); err == nil {
-			s.add(option{kind: "column", id: c.ID, title: c.Title, help: c.Help, on: true, width: width, usual: c.Width})
+			add(columnField(c, width, true))
 		}
 	}
-	for _, c := range columns {
-		s.add(option{kind: "column", id: c.ID, title: c.Title, help: c.Help, usual: c.Width})
+	for i := range columns {
+		add(columnField(&columns[i], 0, false))
 	}
 	return s
 }
 
-// add adds an option that is not there yet.
-func (s *Setup) add(p option) {
-	if !slices.ContainsFunc(s.options, func(had option) bool { return had.kind == p.kind && had.id == p.id }) {
-		s.options = append(s.options, p)
+// columnField is a column, of so many cells where its width is set.
+func columnField(c *field.Column, width int, on bool) Field {
+	fd := Field{Group: "column", Label: c.Title, Value: proctable.ColumnText(c.ID, width), Help: c.Help, On: on}
+	if c.Width > 0 {
+		fd.Keys = []string{"< >", "width"}
 	}
+	if width > 0 {
+		fd.Help = fmt.Sprintf("%d cells: %s", width, c.Help)
+	}
+	return fd
 }
 
-func (s *Setup) settings() Settings {
+func (s *Setup) answer() (any, error) {
 	out := s.now
-	out.Columns, out.Meters, out.Layouts = nil, nil, s.list.Cursor == rowLayout
-	for _, p := range s.options {
+	out.Columns, out.Meters, out.Layouts = nil, nil, s.At().Label == "layout"
+	for _, fd := range s.Fields {
 		switch {
-		case p.on && p.kind == "meter":
-			out.Meters = append(out.Meters, p.id)
-		case p.on:
-			out.Columns = append(out.Columns, proctable.ColumnText(p.id, p.width))
+		case fd.On && fd.Group == "meter":
+			out.Meters = append(out.Meters, fd.Value)
+		case fd.On:
+			out.Columns = append(out.Columns, fd.Value)
 		}
 	}
 	if slices.Equal(out.Meters, meters.Usual()) {
 		out.Meters = nil // also those that a later version adds
 	}
-	return out
+	if len(out.Columns) == 0 {
+		return nil, errors.New("tick at least one column")
+	}
+	return out, nil
 }
 
-// option is the one under the cursor, nil on the rows above.
-func (s *Setup) option() *option {
-	if i := s.list.Cursor - rowOptions; i >= 0 {
-		return &s.options[i]
+// order moves the meter or the column under the cursor, or sets the column's width.
+func (s *Setup) order(key string) bool {
+	at := s.At()
+	if at.Kind != Tick {
+		return false
 	}
-	return nil
-}
-
-// Update ticks, moves, steps.
-func (s *Setup) Update(msg tea.Msg) Outcome {
-	k, ok := msg.(tea.KeyPressMsg)
-	if !ok {
-		return Outcome{}
-	}
-	s.note = ""
-	switch key := k.String(); key {
-	case "esc", "ctrl+c", "ctrl+g", "f2":
-		return canceled
-	case "enter":
-		now := s.settings()
-		if len(now.Columns) == 0 {
-			s.note = "tick at least one column"
-			return Outcome{}
-		}
-		return answered(now)
-	case "space":
-		if p := s.option(); p != nil {
-			p.on = !p.on
-		} else {
-			s.step(1, true)
-		}
-	case "<", ">":
-		s.widen(key == ">")
+	switch key {
 	case "left", "-", "[", "shift+up":
-		s.step(-1, false)
+		s.Swap(-1)
 	case "right", "+", "]", "shift+down":
-		s.step(1, false)
+		s.Swap(1)
+	case "<":
+		at.widen(-1)
+	case ">":
+		at.widen(1)
 	default:
-		s.list.Key(k, rowOptions+len(s.options), true)
+		return false
 	}
-	return Outcome{}
+	return true
 }
 
-// step changes a setting, or moves the meter or the column under the cursor.
-func (s *Setup) step(by int, around bool) {
-	switch at := s.list.Cursor; at {
-	case rowDelay:
-		s.now.Delay = neighbor(s.delays, s.now.Delay, by, around)
-	case rowPanel:
-		s.now.Panel = neighbor(s.panels, s.now.Panel, by, around)
-	case rowLayout:
-		s.note = "Enter goes on to the layouts"
-	default:
-		i, j := at-rowOptions, at-rowOptions+by
-		if j >= 0 && j < len(s.options) && s.options[i].kind == s.options[j].kind {
-			s.options[i], s.options[j] = s.options[j], s.options[i]
-			s.list.Cursor += by
-		}
-	}
-}
-
-// neighbor is the value beside one in a list, which begins again at its end if it goes around.
-func neighbor[T comparable](list []T, now T, by int, around bool) T {
-	n := len(list)
-	if n == 0 {
-		return now
-	}
-	i := slices.Index(list, now) + by
-	if around {
-		return list[(i+n)%n]
-	}
-	return list[max(0, min(i, n-1))]
-}
-
-// widen sets the width of the column under the cursor, from its usual one on.
-func (s *Setup) widen(more bool) {
-	p := s.option()
-	if p == nil || p.usual == 0 {
-		s.note = "only columns have a width, and the command takes what is left"
+// widen sets the width of a column, from its usual one on; the command takes what is left.
+func (fd *Field) widen(by int) {
+	c, width, err := proctable.ParseColumn(fd.Value)
+	if err != nil || fd.Group != "column" || c.Width == 0 {
 		return
 	}
-	by := -1
-	if more {
-		by = 1
+	if width = max(proctable.LeastWidth, min(cmp.Or(width, c.Width)+by, proctable.MostWidth)); width == c.Width {
+		width = 0
 	}
-	p.width = max(proctable.LeastWidth, min(cmp.Or(p.width, p.usual)+by, proctable.MostWidth))
-	if p.width == p.usual {
-		p.width = 0
-	}
-}
-
-// Render draws the settings, the meters and the columns.
-func (s *Setup) Render(width, height int, th *theme.Theme) string {
-	width = min(width, 96)
-	n := rowOptions + len(s.options)
-	body := s.list.Body(n, func(i int, selected bool) string { return s.row(i, th).Item(th, width, selected) })
-	foot := noteOr(s.note, th, width, " Space", "tick", "left right", "move or change", "< >", "width", "Enter", "keep", "Esc", "cancel")
-	return rows.Stack(width, height, nil, n, body, append(s.more(width, th), "", foot))
-}
-
-// helpFrom is the cells before the help of an option, and moreOption the lines that have it
-// below the list where it is cut.
-const helpFrom, moreOption = 24, 2
-
-// more is the help of the option under the cursor where that is cut beside it; as many
-// lines for all, so that the dialog keeps its size.
-func (s *Setup) more(width int, th *theme.Theme) []string {
-	cut := func(p *option) bool { return helpFrom+widget.Width(p.text()) >= width }
-	if !slices.ContainsFunc(s.options, func(p option) bool { return cut(&p) }) {
-		return nil
-	}
-	var lines []string
-	if p := s.option(); p != nil && cut(p) {
-		lines = rows.Wrap(th, p.text(), max(width-2, 1))
-	}
-	out := []string{""}
-	for i := range moreOption {
-		out = append(out, " "+th.Text.Render(widget.LineAt(lines, i)))
-	}
-	return out
-}
-
-// text is the help of an option, with the width of a column where one is set.
-func (p *option) text() string {
-	if p.width > 0 {
-		return fmt.Sprintf("%d cells: %s", p.width, p.help)
-	}
-	return p.help
-}
-
-// titleWidth is that of the longest title of a column, with a blank.
-const titleWidth = 11
-
-func (s *Setup) row(i int, th *theme.Theme) (r rows.Row) {
-	if i < rowOptions {
-		label := [...]string{"refresh every  ", "core panel     ", "layout         "}[i]
-		r.Add(th.Text, label)
-		r.Add(th.Strong, [...]string{s.now.Delay.String(), s.now.Panel, s.now.Layout}[i])
-		r.Add(th.Dim, [...]string{rowLayout: "  Enter: choose, save, rename, delete"}[i])
-		return r
-	}
-	p := s.options[i-rowOptions]
-	box, style := th.Unchecked, th.Dim
-	if p.on {
-		box, style = th.Checked, th.Text
-	}
-	r.Left(th, th.Dim, p.kind, 7)
-	r.Add(style, box+" ")
-	r.Left(th, style, p.title, titleWidth)
-	r.Add(th.Dim, " "+p.text())
-	return r
+	now := columnField(c, width, fd.On)
+	fd.Value, fd.Help = now.Value, now.Help
 }

@@ -1,6 +1,7 @@
 package rows
 
 import (
+	"fmt"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -95,4 +96,25 @@ func TestKeysNameTheirActions(t *testing.T) {
 	var r Row
 	r.Drawn([]byte("\x1b[1mbar\x1b[m"))
 	assert.Equal(t, th.Selected.Render("▌bar "), r.Item(th, 5, true), "a drawn piece loses its styles under the cursor")
+}
+
+func TestBodyCountsWhatIsOutOfSight(t *testing.T) {
+	th, ascii := theme.New(theme.Options{}), theme.New(theme.Options{ASCII: true})
+	row := func(i int, selected bool) string { return fmt.Sprint(i, selected) }
+	s := Scroll{}
+	last := func(th *theme.Theme, n, height int) string {
+		lines := s.Body(th, n, row)(height)
+		assert.Len(t, lines, min(n, height))
+		return ansi.Strip(lines[len(lines)-1])
+	}
+	assert.Equal(t, " ↓ 17 more", last(th, 20, 4))
+	s.Cursor = 10
+	assert.Equal(t, " ↑ 8  ↓ 9 more", last(th, 20, 4))
+	assert.Equal(t, " Up 8  Down 9 more", last(ascii, 20, 4))
+	s.Cursor = 19
+	assert.Equal(t, " ↑ 17 more", last(th, 20, 4))
+	s.Cursor = 0
+	assert.Equal(t, " ↓ 100 more", last(th, 103, 4))
+	assert.Equal(t, "3 false", last(th, 4, 4), "all are in sight")
+	assert.Equal(t, "0 true", last(th, 20, 1), "the cursor is worth more")
 }

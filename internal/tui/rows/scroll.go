@@ -1,6 +1,13 @@
 package rows
 
-import tea "charm.land/bubbletea/v2"
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"piton/internal/tui/theme"
+)
 
 // Scroll is a cursor in a list longer than its window.
 type Scroll struct {
@@ -48,13 +55,25 @@ func (s *Scroll) Window(n, height int) (from, to int) {
 	return s.Top, min(s.Top+height, n)
 }
 
-// Body draws the rows of a window, for Stack; row is told whether the cursor is on it.
-func (s *Scroll) Body(n int, row func(i int, selected bool) string) func(height int) []string {
+// noneUnseen leaves out of Body's sign the end where nothing is hidden.
+var noneUnseen = strings.NewReplacer("↑ 0  ", "", "  ↓ 0 ", " ")
+
+// Body draws the rows of a window, for Stack; row is told whether the cursor is on it. Where
+// rows are out of sight, the last line counts them.
+func (s *Scroll) Body(th *theme.Theme, n int, row func(i int, selected bool) string) func(height int) []string {
 	return func(height int) []string {
+		signed := n > height && height > 1
+		if signed {
+			height--
+		}
 		from, to := s.Window(n, height)
-		out := make([]string, 0, to-from)
+		out := make([]string, 0, to-from+1)
 		for i := from; i < to; i++ {
 			out = append(out, row(i, i == s.Cursor))
+		}
+		if signed {
+			sign := noneUnseen.Replace(fmt.Sprintf(" ↑ %d  ↓ %d more", from, n-to))
+			out = append(out, th.Dim.Render(Text(th, sign)))
 		}
 		return out
 	}
