@@ -84,7 +84,7 @@ func TestFormLooks(t *testing.T) {
 	for _, s := range []struct {
 		name          string
 		width, height int
-	}{{"form-76x22", 76, 22}, {"form-90x38", 90, 38}, {"form-16x3", 16, 3}} {
+	}{{"form-76x22", 76, 22}, {"form-90x38", 90, 38}, {"form-56x13", 56, 13}, {"form-16x3", 16, 3}} {
 		f := sampleForm()
 		press(f, "down")
 		golden.Check(t, s.name, f.Render(s.width, s.height, plain), s.width, s.height)

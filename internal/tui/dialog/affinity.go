@@ -173,8 +173,10 @@ func (a *Affinity) foldHere(closed bool) {
 
 // typeList asks for the CPUs as a list.
 func (a *Affinity) typeList() {
-	a.typing = &Form{Enter: "tick", Fields: []Field{{Kind: Text, Label: "CPUs", Room: 30, Help: "such as 5  0-3,8  0-14:2  node:1  llc:0  core:3  online,^0"}}}
-	a.typing.Answer = func() (any, error) { return a.parse(a.typing.At().Value) }
+	var set cpuset.Set
+	list := Field{Kind: Text, Label: "CPUs", Room: 30, Help: "such as 5  0-3,8  0-14:2  node:1  llc:0  core:3  online,^0",
+		Set: func(text string) (err error) { set, err = a.parse(text); return err }}
+	a.typing = &Form{Fields: []Field{list}, Enter: "tick", Answer: func() (any, error) { return set, nil }}
 }
 
 // parse reads a list of CPUs that can be ticked.

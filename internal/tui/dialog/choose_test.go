@@ -17,6 +17,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/topology/topologytest"
 	"piton/internal/tui/meters"
+	"piton/internal/tuitest/golden"
 )
 
 // everyDialog is one of each kind, in an ordinary state.
@@ -238,6 +239,10 @@ func TestChoosersLook(t *testing.T) {
 	press(deadline, "t x")
 	checkGolden(t, "policy-times", deadline)
 	checkGolden(t, "setup", sampleSetup())
+	setup := sampleSetup()
+	press(setup, "end") // its keys take two lines
+	golden.Check(t, "setup-56x13", setup.Render(56, 13, plain), 56, 13)
+	golden.Check(t, "policy-56x13", NewPolicy(PolicyOptions{Subject: "x", Busy: true, Leftover: "5 % of it", Current: attr.PolicyValue{Policy: kernel.RR, RTPrio: 7}}).Render(56, 13, plain), 56, 13)
 	checkGolden(t, "prompt", NewPrompt("filter", "cpu=3 mig>10", nil))
 	checkGolden(t, "help", NewHelp("Keys", sampleSpecs, []string{"MIG/s is migrations a second."}, action.State{View: action.Processes}))
 	checkGolden(t, "palette", samplePalette())

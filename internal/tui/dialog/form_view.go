@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -88,6 +89,7 @@ func (f *Form) Render(width, height int, th *theme.Theme) string {
 		tone = Refusal
 	}
 	switch {
+	case bad >= 0 && f.Fields[bad].Value == "" && !f.refused: // not typed yet
 	case bad >= 0:
 		indent := strings.Repeat(" ", min(1+f.Fields[bad].before, width/2))
 		for _, l := range rows.Wrap(th, err.Error(), width-len(indent)) {
@@ -104,7 +106,7 @@ func (f *Form) Render(width, height int, th *theme.Theme) string {
 		}
 		foot = append(foot, rows.Indented(th, l.Tone.style(th), l.Text, width)...)
 	}
-	foot = append(foot, f.keys(th).Render(th, width))
+	foot = append(foot, f.keys(width, th)...)
 
 	// The lines are those of the fields, with the wrong ones behind the bad field.
 	n, at := len(f.Fields)+len(wrong), f.list.Cursor
@@ -185,8 +187,8 @@ func (f *Form) row(i, y, keys, width int, th *theme.Theme) string {
 }
 
 // keys are those that matter for the field under the cursor.
-func (f *Form) keys(th *theme.Theme) rows.Row {
-	pairs := []string{" Enter", f.Enter}
+func (f *Form) keys(width int, th *theme.Theme) (lines []string) {
+	pairs := []string{"Enter", f.Enter}
 	switch at := f.At(); {
 	case at.Kind == Tick:
 		pairs = append(pairs, "Space", "tick")
@@ -199,5 +201,13 @@ func (f *Form) keys(th *theme.Theme) rows.Row {
 	if len(f.Fields) > 1 {
 		pairs = append(pairs, "Tab", "field")
 	}
-	return rows.Keys(th, append(pairs, "Esc", "cancel")...)
+	line := " "
+	for key := range slices.Chunk(append(pairs, "Esc", "cancel"), 2) {
+		next := rows.Keys(th, key...)
+		if widget.Width(line)+next.Width() > width && line != " " {
+			lines, line = append(lines, line), " "
+		}
+		line += next.Render(th, width) + "  "
+	}
+	return append(lines, line)
 }
