@@ -145,7 +145,7 @@ func (f *Form) Update(msg tea.Msg) Outcome {
 		text := f.text()
 		text.Update(msg)
 		f.At().Value = text.Value()
-	case !ok:
+	case !ok, key == "": // a key without a name
 	case key == "esc" || key == "ctrl+c" || key == "ctrl+g" || key == f.Opener:
 		return canceled
 	case key == "enter":
@@ -208,10 +208,9 @@ func (f *Form) Swap(by int) {
 // elsewhere the cursor comes to the one that is chosen.
 func (f *Form) move(k tea.KeyPressMsg) {
 	from, n := f.At().Kind, len(f.Fields)
-	switch by := map[string]int{"tab": 1, "shift+tab": n - 1}[k.String()]; by {
-	case 0:
+	if by := map[string]int{"tab": 1, "shift+tab": n - 1}[k.String()]; by == 0 {
 		f.list.Key(k, n, true)
-	default:
+	} else {
 		for f.list.Cursor = (f.list.Cursor + by) % n; from == One && f.At().Kind == One; {
 			f.list.Cursor = (f.list.Cursor + by) % n
 		}

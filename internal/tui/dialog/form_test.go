@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 
@@ -73,6 +74,10 @@ func TestFormAnswers(t *testing.T) {
 		assert.Equal(t, want+boxes, out.Value, keys)
 	}
 	assert.Equal(t, "b up 7 abc  box 1 box 3 box 5 box 7", press(sampleForm(), "end x enter").Value)
+	f := sampleForm()
+	press(f, "end")
+	assert.Equal(t, Outcome{}, f.Update(tea.KeyPressMsg{}), "a key without a name is none of the form's")
+	assert.Equal(t, "box 9", f.At().Label)
 	assert.Equal(t, "b up 7 abc  box 1 box 3 box 5 box 7", press(sampleForm(), "end space enter").Value)
 }
 
