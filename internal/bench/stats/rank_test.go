@@ -1,8 +1,10 @@
 package stats
 
 import (
+	"sort"
 	"testing"
 
+	moremath "github.com/aclements/go-moremath/stats"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -12,43 +14,19 @@ func TestHolm(t *testing.T) {
 	assert.Empty(t, Holm(nil))
 }
 
-// The distribution against counting all orders of 3 and 4 values.
-func TestDistributionOfU(t *testing.T) {
-	counts := make([]float64, 13)
-	for mask := range 1 << 7 {
-		u, ys, ones := 0, 0, 0
-		for bit := range 7 {
-			if mask>>bit&1 == 1 {
-				ones++
-				u += ys
-			} else {
-				ys++
-			}
-		}
-		if ones == 3 {
-			counts[u]++
-		}
-	}
-	for u := range counts {
-		counts[u] /= 35
-	}
-	assert.InDeltaSlice(t, counts, distribution(3, 4), 1e-12)
-}
-
 func TestRanksOfTheIntervalMatchTheTables(t *testing.T) {
 	// Critical values of U at 0.05 two-sided, plus 1.
 	for _, tc := range []struct{ m, n, k int }{{3, 3, 0}, {4, 4, 1}, {5, 5, 3}, {6, 6, 6}, {10, 10, 24}, {8, 12, 23}, {20, 20, 128}} {
 		assert.Equal(t, tc.k, lowerRank(tc.m, tc.n, 0.025), "%d and %d", tc.m, tc.n)
 	}
-	exact := 0
-	sum := 0.0
-	for k, p := range distribution(60, 60) {
-		if sum += p; sum > 0.025 {
-			exact = k
-			break
-		}
-	}
+	u := moremath.UDist{N1: 60, N2: 60}
+	exact := sort.Search(3600, func(k int) bool { return u.CDF(float64(k)) > 0.025 })
 	assert.InDelta(t, exact, lowerRank(60, 60, 0.025), 2, "the approximation for many runs")
+}
+
+func TestSmallestP(t *testing.T) {
+	assert.InDelta(t, 2.0/70, SmallestP(4, 4), 1e-15)
+	assert.InDelta(t, 1, SmallestP(1, 1), 0)
 }
 
 func TestShift(t *testing.T) {
