@@ -40,9 +40,7 @@ func (c Conditions) Differences(earlier Conditions) []string {
 	var out []string
 	now, then := c.List(), earlier.List()
 	for i, f := range now {
-		switch {
-		case f.Name == "load" || f.Name == "steal" || f.Value == "" || then[i].Value == "" || f.Value == then[i].Value:
-		default:
+		if f.Name != "load" && f.Name != "steal" && f.Value != "" && then[i].Value != "" && f.Value != then[i].Value {
 			out = append(out, fmt.Sprintf("%s %s, then %s", f.Name, f.Value, then[i].Value))
 		}
 	}
@@ -67,15 +65,12 @@ type Earlier struct {
 // Against compares a study with an earlier one; ok is false when they are not of
 // the same work or have no base placement in common.
 func Against(now, then Results) (e Earlier, ok bool) {
-	if len(now.Study.Placements) == 0 {
+	base := now
+	base.Study.Placements = now.Study.Placements[:min(len(now.Study.Placements), 1)]
+	cs, ok := Between(base, then)
+	if !ok || !cs[0].Comparable {
 		return Earlier{}, false
 	}
-	base := now.Study.Placements[0]
-	cs := []Comparison{compare(now.Study.Metric(), newArm(base, then.Of(base)), newArm(base, now.Of(base)))}
-	if !cs[0].Comparable || !now.Study.SameWork(then.Study) {
-		return Earlier{}, false
-	}
-	correct(cs, 0)
 	return Earlier{Then: then, Comparison: cs[0], Differences: now.Conditions.Differences(then.Conditions)}, true
 }
 
@@ -98,4 +93,22 @@ func (e Earlier) Sentence() string {
 		text += "; but conditions differ: " + strings.Join(e.Differences, "; ")
 	}
 	return text
+}
+
+// CompareAll compares the base placements of pairs of studies, which may differ
+// in their work, and corrects for the number of pairs.
+func CompareAll(pairs [][2]Results) []Comparison {
+	out := make([]Comparison, len(pairs))
+	for i, p := range pairs {
+		out[i] = compare(p[1].Study.Metric(), baseArm(p[0]), baseArm(p[1]))
+	}
+	correct(out, 0)
+	return out
+}
+
+func baseArm(r Results) Arm {
+	if len(r.Study.Placements) == 0 {
+		return Arm{}
+	}
+	return newArm(r.Study.Placements[0], r.Of(r.Study.Placements[0]))
 }

@@ -28,43 +28,36 @@ func (rep Report) Answer() string {
 	if len(unjudged) == len(rep.Comparisons) {
 		return rep.unjudged(unjudged)
 	}
-	var out []string
-	switch {
-	case len(better) > 0:
-		out = append(out, sentence(better))
-		if len(worse) > 0 {
-			out = append(out, list(worse, func(c Comparison) string { return c.subject() + " " + c.change() })+".")
-		}
-	case len(worse) > 0:
-		out = append(out, sentence(worse))
+	out, found := []string{sentence(better), ""}, len(better)+len(worse) > 0
+	if len(better) > 0 {
+		out[1] = list(worse, Comparison.short)
+	} else {
+		out[1] = sentence(worse)
 	}
-	found := len(better)+len(worse) > 0
 	if len(unclear) > 0 {
 		out = append(out, rep.unclear(unclear, found))
 	} else if len(same) > 0 {
 		out = append(out, rep.same(same, found))
 	}
-	if len(unjudged) > 0 {
-		out = append(out, list(unjudged, func(c Comparison) string { return string(c.Other.Placement) + ": " + c.Verdict })+".")
-	}
-	return strings.Join(out, " ")
+	out = append(out, list(unjudged, func(c Comparison) string { return string(c.Other.Placement) + ": " + c.Verdict }))
+	return strings.Join(slices.DeleteFunc(out, func(text string) bool { return text == "" }), ". ") + "."
 }
 
 // sorted are the comparisons by what they found, the largest effect first.
 func (rep Report) sorted() (better, worse, same, unclear, unjudged []Comparison) {
 	for _, c := range rep.Comparisons {
+		to := &same
 		switch {
-		case !c.judged():
-			unjudged = append(unjudged, c)
+		case c.Unjudged != "":
+			to = &unjudged
 		case c.Better():
-			better = append(better, c)
+			to = &better
 		case c.Different:
-			worse = append(worse, c)
+			to = &worse
 		case c.inconclusive():
-			unclear = append(unclear, c)
-		default:
-			same = append(same, c)
+			to = &unclear
 		}
+		*to = append(*to, c)
 	}
 	size := func(a, b Comparison) int { return cmp.Compare(math.Abs(b.Delta), math.Abs(a.Delta)) }
 	slices.SortStableFunc(better, size)
@@ -75,23 +68,26 @@ func (rep Report) sorted() (better, worse, same, unclear, unjudged []Comparison)
 // sentence says what the first of some comparisons found with its evidence, and the others
 // in short.
 func sentence(cs []Comparison) string {
-	first := cs[0]
-	text := fmt.Sprintf("%s %s than %s%s %s", first.subject(), first.change(), first.Base.Placement, first.rating(), first.evidence())
-	if len(cs) > 1 {
-		text += "; " + list(cs[1:], func(c Comparison) string { return c.subject() + " " + c.change() })
+	if len(cs) == 0 {
+		return ""
 	}
-	return text + "."
+	text := fmt.Sprintf("%s than %s%s %s", cs[0].short(), cs[0].Base.Placement, cs[0].rating(), cs[0].evidence())
+	if len(cs) > 1 {
+		text += "; " + list(cs[1:], Comparison.short)
+	}
+	return text
 }
 
-// subject is the placement with what joins it to the change.
-func (c Comparison) subject() string {
+// short is the placement with what was found of it.
+func (c Comparison) short() string {
+	verb := " gives "
 	switch {
 	case c.Metric == (workload.Metric{}):
-		return string(c.Other.Placement) + " is"
+		verb = " is "
 	case c.ofTime():
-		return string(c.Other.Placement) + ":"
+		verb = ": "
 	}
-	return string(c.Other.Placement) + " gives"
+	return string(c.Other.Placement) + verb + c.change()
 }
 
 // list joins parts with commas.
@@ -113,34 +109,35 @@ func (rep Report) same(cs []Comparison, found bool) string {
 	base, limit := string(rep.Arms[0].Placement), widest(cs).number(widest(cs).Bound())
 	switch {
 	case len(cs) == 1:
-		return fmt.Sprintf("%s does not differ from %s by more than %s.", cs[0].Other.Placement, base, limit)
+		return fmt.Sprintf("%s does not differ from %s by more than %s", cs[0].Other.Placement, base, limit)
 	case found:
-		return fmt.Sprintf("No other placement differs by more than %s.", limit)
+		return "No other placement differs by more than " + limit
 	case len(cs) < len(rep.Comparisons):
-		return fmt.Sprintf("No placement that could be judged differs from %s by more than %s.", base, limit)
+		return fmt.Sprintf("No placement that could be judged differs from %s by more than %s", base, limit)
 	}
-	return fmt.Sprintf("No placement differs from %s by more than %s.", base, limit)
+	return fmt.Sprintf("No placement differs from %s by more than %s", base, limit)
 }
 
 // unclear is about placements of which there is not enough evidence.
 func (rep Report) unclear(cs []Comparison, found bool) string {
-	limit := widest(cs).number(widest(cs).Visible)
 	if found {
-		return fmt.Sprintf("For %s there is not enough evidence: an effect under %s would not be seen.", list(cs, func(c Comparison) string { return string(c.Other.Placement) }), limit)
+		return fmt.Sprintf("For %s there is not enough evidence: %s", list(cs, func(c Comparison) string { return string(c.Other.Placement) }), Unseen(widest(cs).Visible))
 	}
-	return fmt.Sprintf("Not enough evidence of a difference from %s: an effect under %s would not be seen.", rep.Arms[0].Placement, limit)
+	return fmt.Sprintf("Not enough evidence of a difference from %s: %s", rep.Arms[0].Placement, Unseen(widest(cs).Visible))
 }
 
 // unjudged says why there is no verdict, and what to do.
 func (rep Report) unjudged(cs []Comparison) string {
-	if i := slices.IndexFunc(cs, func(c Comparison) bool { return c.Unjudged == tooShortToJudge }); i >= 0 {
+	is := func(why string) int {
+		return slices.IndexFunc(cs, func(c Comparison) bool { return c.Unjudged == why })
+	}
+	if is(tooShortToJudge) >= 0 {
 		return rep.Short
 	}
-	i := slices.IndexFunc(cs, func(c Comparison) bool { return c.Unjudged == tooFewRuns })
-	if i < 0 {
-		return fmt.Sprintf("No placement has a run to compare with %s.", rep.Arms[0].Placement)
+	if i := is(tooFewRuns); i >= 0 {
+		return fmt.Sprintf("Too few runs to judge (%d and %d): use %d or more.", cs[i].Base.Runs, cs[i].Other.Runs, needed(len(rep.Comparisons)))
 	}
-	return fmt.Sprintf("Too few runs to judge (%d and %d): use %d or more.", cs[i].Base.Runs, cs[i].Other.Runs, needed(len(rep.Comparisons)))
+	return fmt.Sprintf("No placement has a run to compare with %s.", rep.Arms[0].Placement)
 }
 
 // alone is the answer of a study of one placement.

@@ -6,6 +6,9 @@
 package bench
 
 import (
+	"cmp"
+	"crypto/rand"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,28 +22,29 @@ import (
 	"piton/workloads/workload"
 )
 
-// Study is one comparison to run.
+// Study is one comparison to run. The names in JSON are those of package store's records.
 type Study struct {
-	Workload   string        // "nqueens", "matrix"
-	Args       []string      // the workload's own flags, e.g. "-n", "14"; the command line of CommandWorkload
-	Figure     Figure        // of CommandWorkload and, with a rate's name for a pattern, of a live process
-	Period     time.Duration // of AttachWorkload: how long each placement is in force, interleaved
-	Placements []Placement   // the first is the base that the others are compared with
-	Runs       int           // measured runs per placement; with Until at least so many
-	Warmup     int           // runs per placement that are not counted
-	Timeout    time.Duration // for one run; 0 = none
+	Workload   string        `json:"workload"`        // "nqueens", "matrix"
+	Args       []string      `json:"args"`            // the workload's own flags, e.g. "-n", "14"; the command line of CommandWorkload
+	Figure     Figure        `json:"figure,omitzero"` // of CommandWorkload and, with a rate's name for a pattern, of a live process
+	Period     time.Duration `json:"-"`               // of AttachWorkload: how long each placement is in force, interleaved
+	Placements []Placement   `json:"placements"`      // the first is the base that the others are compared with
+	Runs       int           `json:"runs"`            // measured runs per placement; with Until at least so many
+	Warmup     int           `json:"warmup"`          // runs per placement that are not counted
+	Timeout    time.Duration `json:"-"`               // for one run; 0 = none
 	// Until ends the study when the 95 % interval of every placement is within this
 	// share of its median; 0 = after Runs.
-	Until  float64
-	Added  int           // how often runs were added after the study had ended and been judged
-	Budget time.Duration // no round begins after so long; 0 = no limit
+	Until  float64       `json:"until"`
+	Added  int           `json:"added,omitempty"` // how often runs were added after the study had ended and been judged
+	Budget time.Duration `json:"-"`               // no round begins after so long; 0 = no limit
 	// Counters asks for performance counters of each run; they cost a little at every
 	// context switch of the work.
-	Counters bool
-	Noise    int // processes of background load that the kernel may put on any CPU
+	Counters bool `json:"counters,omitempty"`
+	Noise    int  `json:"noise"` // processes of background load that the kernel may put on any CPU
 	// Grid is the ID of the Grid that the study is a cell of, and Cell its place
 	// there; "" for a study by itself.
-	Grid, Cell string
+	Grid string `json:"grid,omitempty"`
+	Cell string `json:"cell,omitempty"`
 }
 
 // DefaultTimeout is the Timeout of piton bench where none is given.
@@ -64,18 +68,11 @@ func (s Study) Validate() error {
 		}
 		return errors.Join(s.Figure.Validate(), s.ValidateCounts())
 	}
-	w, err := workloads.Find(s.Workload)
-	if err != nil {
-		return err
+	w, values, err := s.settings()
+	if err == nil {
+		err = w.Validate(values)
 	}
-	values, err := w.Parse(s.Args)
-	if err != nil {
-		return err
-	}
-	if err := w.Validate(values); err != nil {
-		return err
-	}
-	return s.ValidateCounts()
+	return cmp.Or(err, s.ValidateCounts())
 }
 
 // ValidateCounts is Validate without a look at the work itself.
@@ -115,19 +112,15 @@ func (s Study) ValidateCounts() error {
 // Canonical spells the arguments and placements of a valid study in the one way
 // that results are kept under, so that equal studies are found again.
 func (s Study) Canonical() Study {
-	if w, err := workloads.Find(s.Workload); err == nil {
-		if values, err := w.Parse(s.Args); err == nil {
-			s.Args = w.Args(values)
-		}
+	if w, values, err := s.settings(); err == nil {
+		s.Args = w.Args(values)
 	}
-	named := make([]Placement, len(s.Placements))
+	s.Placements = slices.Clone(s.Placements)
 	for i, p := range s.Placements {
-		named[i] = p
 		if spec, err := ParsePlacement(string(p)); err == nil {
-			named[i] = spec.Name()
+			s.Placements[i] = spec.Name()
 		}
 	}
-	s.Placements = named
 	return s
 }
 
@@ -137,44 +130,45 @@ func (s Study) Total() int { return (s.Runs + s.Warmup) * len(s.Placements) }
 // WarmupIndex is the Index of runs that are not counted.
 const WarmupIndex = -1
 
-// RunResult is one run of the workload, measured from outside.
+// RunResult is one run of the workload, measured from outside. The names in JSON are those
+// of package store's records.
 type RunResult struct {
-	Workload  string
-	Placement Placement
-	Index     int // 0-based among the measured runs of the placement; WarmupIndex for warm-up
-	PID       kernel.TID
-	Started   time.Time
+	Workload  string     `json:"workload"`
+	Placement Placement  `json:"placement"`
+	Index     int        `json:"index"` // 0-based among the measured runs of the placement; WarmupIndex for warm-up
+	Started   time.Time  `json:"started"`
+	PID       kernel.TID `json:"pid"`
+	CPUs      string     `json:"cpus"`   // cpulist it was placed on, "" if not restricted
+	Reason    string     `json:"reason"` // why it was placed there, in the placer's words
+	Answer    string     `json:"answer"` // as the workload printed it
 	// Wall is from the start of the work to its answer; process start and
 	// exit are not in it.
-	Wall            time.Duration
-	User            time.Duration // of the whole process, start and exit included
-	System          time.Duration
-	Migrations      uint64 // of all threads, from the start of the work to its answer
-	MigrationSource string // sample.Source's word
-	Voluntary       uint64 // switches of the whole process
-	Involuntary     uint64
-	RunDelay        time.Duration // of all threads, from the start of the work to its answer
-	HaveRunDelay    bool
-	Threads         int     // when it answered
-	StealShare      float64 // of all CPUs' time that the hypervisor took meanwhile, 0..1
-	HaveSteal       bool    // the run was long enough for /proc/stat to tell
-	Others          float64 // CPUs that all other processes together used meanwhile
-	HaveOthers      bool    // as HaveSteal
-	MinorFaults     uint64
-	MajorFaults     uint64
-	MaxRSSBytes     uint64
-	Answer          string          // as the workload printed it
-	Seconds         float64         // the workload's own timing of its work
-	Metric          float64         // what is compared, in the unit of the workload's Metric
-	Detail          json.RawMessage // the workload's own result
-	Counts          []Count         // performance counters, when the study asked for them
-	NoCounts        string          // why some of them are missing, "" if none is
-	Touched         bool            // someone else changed its placement while it ran
-	ClockStep       time.Duration   // by which the clock was set meanwhile, 0 = not
-	TouchedWhat     string          // "affinity 1 became 0-1 of thread 123"
-	Err             string          // "" when it ran and its answer was right
-	CPUs            string          // cpulist it was placed on, "" if not restricted
-	Reason          string          // why it was placed there, in the placer's words
+	Wall            time.Duration   `json:"-"`
+	User            time.Duration   `json:"-"`                // of the whole process, start and exit included
+	System          time.Duration   `json:"-"`                //
+	Migrations      uint64          `json:"-"`                // of all threads, from the start of the work to its answer, without the placement's own
+	MigrationSource string          `json:"migration_source"` // sample.Source's word
+	RunDelay        time.Duration   `json:"-"`                // of all threads, from the start of the work to its answer
+	HaveRunDelay    bool            `json:"-"`                //
+	StealShare      float64         `json:"-"`                // of all CPUs' time that the hypervisor took meanwhile, 0..1
+	HaveSteal       bool            `json:"-"`                // the run was long enough for /proc/stat to tell
+	Others          float64         `json:"-"`                // CPUs that all other processes together used meanwhile
+	HaveOthers      bool            `json:"-"`                // as HaveSteal
+	Voluntary       uint64          `json:"voluntary_switches"`
+	Involuntary     uint64          `json:"involuntary_switches"` // of the whole process, as Voluntary
+	MinorFaults     uint64          `json:"minor_faults"`
+	MajorFaults     uint64          `json:"major_faults"`
+	MaxRSSBytes     uint64          `json:"max_rss_bytes"`
+	Threads         int             `json:"threads"`               // when it answered
+	Counts          []Count         `json:"counters,omitempty"`    // performance counters, when the study asked for them
+	NoCounts        string          `json:"no_counters,omitempty"` // why some of them are missing, "" if none is
+	Touched         bool            `json:"touched"`               // someone else changed its placement while it ran
+	TouchedWhat     string          `json:"touched_what"`          // "affinity 1 became 0-1 of thread 123"
+	ClockStep       time.Duration   `json:"-"`                     // by which the clock was set meanwhile, 0 = not
+	Err             string          `json:"error"`                 // "" when it ran and its answer was right
+	Detail          json.RawMessage `json:"detail,omitempty"`      // the workload's own result; in the study automatic, what its search found
+	Metric          float64         `json:"-"`                     // what is compared, in the unit of the workload's Metric
+	Seconds         float64         `json:"work_s"`                // the workload's own timing of its work
 }
 
 // Valid reports whether the run counts in a comparison: measured, right, and
@@ -194,13 +188,7 @@ type Results struct {
 
 // Of returns the runs of one placement.
 func (r Results) Of(p Placement) []RunResult {
-	var out []RunResult
-	for _, run := range r.Runs {
-		if run.Placement == p {
-			out = append(out, run)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(r.Runs), func(run RunResult) bool { return run.Placement != p })
 }
 
 // Answers is the last right answer and how many of the runs that gave an answer gave a
@@ -231,6 +219,15 @@ func (r Results) Took() time.Duration {
 	return max(last.Started.Add(last.Wall).Sub(r.Runs[0].Started), 0)
 }
 
+// Rounds is how many whole rounds there are.
+func (r Results) Rounds() int {
+	least := len(r.Runs)
+	for _, p := range r.Study.Placements {
+		least = min(least, len(r.Of(p)))
+	}
+	return least
+}
+
 // HaveMigrations reports whether the migrations could be counted.
 func (r RunResult) HaveMigrations() bool {
 	return r.MigrationSource != "" && r.MigrationSource != sample.SourceNone.String()
@@ -241,10 +238,7 @@ func (s Study) Metric() workload.Metric {
 	if s.Figure != (Figure{}) || s.Workload == CommandWorkload || s.Workload == AttachWorkload {
 		return s.Figure.metric()
 	}
-	w, err := workloads.Find(s.Workload)
-	if err != nil {
-		return workload.Metric{} // a workload of a newer piton, or of a test
-	}
+	w, _ := workloads.Find(s.Workload) // none of a newer piton, or of a test
 	return w.Metric
 }
 
@@ -252,4 +246,48 @@ func (s Study) Metric() workload.Metric {
 // background load.
 func (s Study) SameWork(o Study) bool {
 	return s.Workload == o.Workload && slices.Equal(s.Args, o.Args) && s.Noise == o.Noise && s.Figure == o.Figure
+}
+
+// EventKind says what an Event tells.
+type EventKind uint8
+
+// The events of a study.
+const (
+	RunStarted EventKind = iota // Run has the placement, index and PID; the process is placed and about to start
+	RunEnded                    // Run is complete
+)
+
+// Event is one step of a study.
+type Event struct {
+	Kind  EventKind
+	Study string // Results.ID
+	Run   RunResult
+	Done  int // runs that have ended, warm-up included
+	Total int
+	// Left estimates the time until the study ends; valid when HaveLeft.
+	Left     time.Duration
+	HaveLeft bool
+}
+
+// Grid is a table of studies that are interleaved, a round of each, repeatedly: cells
+// that are compared are measured close in time, and as often when time runs out.
+type Grid struct {
+	ID      string        `json:"grid"`
+	Started time.Time     `json:"started"`
+	Papers  []string      `json:"papers"` // the published studies whose tables it fills
+	Budget  time.Duration `json:"-"`
+	Ended   time.Time     `json:"ended,omitzero"` // zero while it is unfinished
+}
+
+// NewGrid names one. Its cells are studies that carry its ID.
+func NewGrid(papers []string, budget time.Duration) Grid {
+	return Grid{ID: NewID(time.Now()), Started: time.Now(), Papers: papers, Budget: budget}
+}
+
+// NewID names one run of a study: the time, so that names sort, and four random
+// bytes against two studies in the same second.
+func NewID(now time.Time) string {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return now.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:])
 }

@@ -1,12 +1,14 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"strconv"
 	"strings"
 
+	"piton/internal/kernel"
 	"piton/internal/pattern"
 	"piton/workloads/workload"
 )
@@ -18,9 +20,9 @@ const CommandWorkload = "run"
 // Figure is where a command's metric is in what it prints. The zero Figure means
 // that the time from start to end is compared.
 type Figure struct {
-	Pattern        string // a regular expression (regexp/syntax); its first group, or all of it, is a number
-	Unit           string
-	HigherIsBetter bool
+	Pattern        string `json:"pattern"` // a regular expression (regexp/syntax); its first group, or all of it, is a number
+	Unit           string `json:"unit"`
+	HigherIsBetter bool   `json:"higher_is_better"`
 }
 
 // Validate says in one sentence what is wrong with the figure.
@@ -71,4 +73,30 @@ func (f Figure) Find(output []byte) (float64, error) {
 func ParseNumber(text string) (v float64, ok bool) {
 	v, err := strconv.ParseFloat(text, 64)
 	return v, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
+}
+
+// AttachWorkload is the workload of a study of a process that was there before:
+// its Args are the PID and the name, its Figure the rate.
+const AttachWorkload = "attach"
+
+// validateAttach says what is wrong with a study of a process. Its rate is not looked
+// at: package runner knows the rates and looks when the study begins.
+func (s Study) validateAttach() error {
+	if len(s.Args) != 2 {
+		return errors.New("a study of a process needs its PID and name")
+	}
+	_, err := s.Attached()
+	if err == nil && s.Period <= 0 {
+		err = errors.New("the period of a study of a process must be above 0")
+	}
+	return cmp.Or(err, s.ValidateCounts())
+}
+
+// Attached is the process that a study is of.
+func (s Study) Attached() (kernel.TID, error) {
+	pid, ok := kernel.ParseTID(s.Args[0])
+	if !ok {
+		return 0, fmt.Errorf("%q is not a PID", s.Args[0])
+	}
+	return pid, nil
 }

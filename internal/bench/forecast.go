@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -25,11 +26,7 @@ type Forecast struct {
 
 // Total is the time of the whole study.
 func (f Forecast) Total() time.Duration {
-	total := f.Each * time.Duration(f.Runs)
-	if f.Budget > 0 {
-		total = min(total, f.Budget)
-	}
-	return total
+	return min(f.Each*time.Duration(f.Runs), cmp.Or(f.Budget, math.MaxInt64))
 }
 
 // Sentence says so in words: "about 0.9 s a run, 44 runs, 42 s".
@@ -41,7 +38,7 @@ func (f Forecast) Sentence() string {
 	if f.Until {
 		least = "at least "
 	}
-	return fmt.Sprintf("about %s a run, %s%s, %s", each, least, runs(f.Runs), chart.Clock(f.Total()))
+	return fmt.Sprintf("about %s a run, %s%s, %s", each, least, chart.Plural(f.Runs, "run"), chart.Clock(f.Total()))
 }
 
 // leastScaled is the shortest work, in seconds, that tells how long a longer one takes: of

@@ -76,10 +76,11 @@ type Report struct {
 	Short       string          // that the runs are too short to judge; "" when they are not
 	// Others is how many CPUs others used during the runs, when HaveOthers; Noise is how many
 	// busy processes of it were started as background load.
-	Others     float64
-	HaveOthers bool
-	Noise      int
-	Warnings   []string // what changes most what to think first
+	Others          float64
+	HaveOthers      bool
+	Noise           int
+	right, answered int      // see Results.Answers
+	Warnings        []string // what changes most what to think first
 }
 
 // tooShort is the time of the work below which a run says little: starting,
@@ -93,6 +94,7 @@ func Judge(r Results) Report {
 		rep.Asked = 0
 	}
 	rep.Others, rep.HaveOthers = meanOthers(r.Runs)
+	_, rep.right, rep.answered = r.Answers()
 	if len(rep.Arms) == 0 {
 		return rep
 	}
@@ -104,12 +106,15 @@ func Judge(r Results) Report {
 	for _, a := range rep.Arms {
 		rep.Warnings = append(rep.Warnings, a.warnings()...)
 	}
-	rep.Warnings = append(rep.Warnings, clockWarnings(r.Runs)...)
+	if i := slices.IndexFunc(r.Runs, func(run RunResult) bool { return run.ClockStep != 0 }); i >= 0 {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the clock was set by %v during the runs; times of day before and after do not fit together, lengths of time are right", r.Runs[i].ClockStep))
+	}
 	if steal := meanSteal(r.Runs); steal >= noticeableSteal {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the hypervisor took %s of the CPUs' time during the runs", chart.Percent(steal)))
 	}
-	if n, asked := r.measured(), rep.Asked*len(rep.Arms); r.Study.Grid == "" && n > 0 && n < asked {
-		rep.Warnings = append(rep.Warnings, fmt.Sprintf("ended early: %d of %s", n, runs(asked)))
+	measured := slices.DeleteFunc(slices.Clone(r.Runs), func(run RunResult) bool { return run.Index < 0 })
+	if n, asked := len(measured), rep.Asked*len(rep.Arms); r.Study.Grid == "" && n > 0 && n < asked {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("ended early: %d of %s", n, chart.Plural(asked, "run")))
 	}
 	rep.Warnings = append(rep.Warnings, countWarnings(r.Runs)...)
 	return rep
@@ -145,17 +150,6 @@ func (s Study) ShortRuns(work float64) string {
 		}
 	}
 	return text + "."
-}
-
-// measured is how many runs are no warm-up.
-func (r Results) measured() int {
-	n := 0
-	for _, run := range r.Runs {
-		if run.Index >= 0 {
-			n++
-		}
-	}
-	return n
 }
 
 // Narrow reports whether the interval of every placement is within a share of its median.
@@ -204,8 +198,7 @@ func newArm(p Placement, runs []RunResult) Arm {
 			wait = append(wait, run.RunDelay.Seconds()/max(run.Wall, wanted).Seconds())
 		}
 	}
-	a.Runs = len(a.values)
-	if a.Runs == 0 {
+	if a.Runs = len(a.values); a.Runs == 0 {
 		return a
 	}
 	a.Counts = medianCounts(runs)
@@ -223,22 +216,14 @@ func newSample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 }
 
-func (a Arm) warnings() []string {
-	var out []string
+func (a Arm) warnings() (out []string) {
 	if a.Failed > 0 {
-		out = append(out, fmt.Sprintf("%s: %s failed and left out: %s", a.Placement, runs(a.Failed), a.err))
+		out = append(out, fmt.Sprintf("%s: %s failed and left out: %s", a.Placement, chart.Plural(a.Failed, "run"), a.err))
 	}
 	if a.Touched > 0 {
-		out = append(out, fmt.Sprintf("%s: %s changed by someone else while running and left out: %s", a.Placement, runs(a.Touched), a.touched))
+		out = append(out, fmt.Sprintf("%s: %s changed by someone else while running and left out: %s", a.Placement, chart.Plural(a.Touched, "run"), a.touched))
 	}
 	return out
-}
-
-func runs(n int) string {
-	if n == 1 {
-		return "1 run"
-	}
-	return fmt.Sprintf("%d runs", n)
 }
 
 // compare tests by ranks. It estimates on logarithms, since what a placement
@@ -246,11 +231,11 @@ func runs(n int) string {
 // some it estimates the difference, as a share of the base's median if that is
 // above 0.
 func compare(metric workload.Metric, base, other Arm) Comparison {
-	c := Comparison{Metric: metric, Base: base, Other: other, P: 1, PAdjusted: 1}
-	if base.Runs == 0 || other.Runs == 0 {
+	c := Comparison{Metric: metric, Base: base, Other: other, P: 1, PAdjusted: 1, Comparable: base.Runs > 0 && other.Runs > 0}
+	if !c.Comparable {
+		c.Unjudged = nothingToCompare
 		return c
 	}
-	c.Comparable = true
 	c.P = min(1, benchmath.AssumeNothing.Compare(newSample(base.values), newSample(other.values)).P) // its sums can exceed 1
 	c.more = stats.MostlyAbove(base.values, other.values)
 	xs, ys, share := base.values, other.values, func(v float64) float64 { return v }
@@ -280,10 +265,9 @@ func compare(metric workload.Metric, base, other Arm) Comparison {
 // probability 0.8: (z(0.975) + z(0.8)) / z(0.975).
 const visibleFactor = (1.960 + 0.842) / 1.960
 
-func logs(values []float64) []float64 {
-	out := make([]float64, len(values))
-	for i, v := range values {
-		out[i] = math.Log(v)
+func logs(values []float64) (out []float64) {
+	for _, v := range values {
+		out = append(out, math.Log(v))
 	}
 	return out
 }
@@ -295,27 +279,24 @@ func logs(values []float64) []float64 {
 // in 5 of 100 studies at most, the next in 1 of 200, and each later one in half of that before.
 func correct(cs []Comparison, added int) {
 	var ps []float64
-	for _, c := range cs {
-		if c.Comparable {
-			ps = append(ps, c.P)
+	var compared []*Comparison
+	for i := range cs {
+		if c := &cs[i]; c.Comparable {
+			ps, compared = append(ps, c.P), append(compared, c)
 		}
 	}
-	adjusted := stats.Holm(ps)
-	next := 0
+	for i, p := range stats.Holm(ps) {
+		compared[i].PAdjusted = min(p*strictness(added), 1)
+		compared[i].judge(len(ps))
+	}
 	for i := range cs {
-		c := &cs[i]
-		if c.Comparable {
-			c.PAdjusted = min(adjusted[next]*strictness(added), 1)
-			next++
-			c.judge(len(ps))
-		}
-		c.Verdict = c.verdict()
+		cs[i].Verdict = cs[i].verdict()
 	}
 }
 
 // judge decides whether there is a verdict, and which.
 func (c *Comparison) judge(comparisons int) {
-	few := smallestP(c.Base.Runs, c.Other.Runs) >= (1-confidence)/float64(comparisons)
+	few := stats.SmallestP(c.Base.Runs, c.Other.Runs) >= (1-confidence)/float64(comparisons)
 	if few {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("too few runs (%d and %d) to show any difference; use %d each", c.Base.Runs, c.Other.Runs, needed(comparisons)))
 	}
@@ -331,7 +312,7 @@ func (c *Comparison) judge(comparisons int) {
 // needed is how many runs each of so many comparisons needs to show any difference.
 func needed(comparisons int) int {
 	need := 2
-	for smallestP(need, need) >= (1-confidence)/float64(comparisons) {
+	for stats.SmallestP(need, need) >= (1-confidence)/float64(comparisons) {
 		need++
 	}
 	return need
@@ -343,23 +324,4 @@ func strictness(added int) float64 {
 		return 1
 	}
 	return math.Ldexp((1-confidence)/0.005, added-1)
-}
-
-// smallestP is the p value of samples that do not overlap: 2 / (m+n over m).
-func smallestP(m, n int) float64 {
-	p := 2.0
-	for i := 1; i <= m; i++ {
-		p *= float64(i) / float64(n+i)
-	}
-	return min(p, 1)
-}
-
-// clockWarnings say that the clock was set while runs were made.
-func clockWarnings(runs []RunResult) []string {
-	for _, run := range runs {
-		if run.ClockStep != 0 {
-			return []string{fmt.Sprintf("the clock was set by %v during the runs; times of day before and after do not fit together, lengths of time are right", run.ClockStep)}
-		}
-	}
-	return nil
 }

@@ -175,7 +175,7 @@ func TestANoisyStudyIsNoFinding(t *testing.T) {
 	c := Comparison{Comparable: true, HaveInterval: true, Visible: 0.25}
 	assert.Equal(t, "not enough evidence (an effect under 25 % would not be seen)", c.verdict())
 	c.Visible = 1.2
-	assert.Equal(t, "not enough evidence (an effect under 120 % would not be seen)", c.verdict())
+	assert.Equal(t, "not enough evidence (the runs differ too much to judge: end other work, or add runs)", c.verdict())
 	c.Visible = 0.06
 	assert.Equal(t, "no difference ±6 %", c.verdict())
 }

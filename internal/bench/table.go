@@ -32,45 +32,38 @@ type Row struct {
 var Headings = Row{Placement: "placement", Median: "median", Interval: "95 % interval", Migrations: "migrations", RunDelay: "run delay", Verdict: "verdict"}
 
 // Rows computes the rows of a report.
-func Rows(rep Report) []Row {
+func Rows(rep Report) (rows []Row) {
 	most := 0.0
 	for _, a := range rep.Arms {
 		most = max(most, a.Median)
 	}
 	scale := chart.ScaleFor(most, rep.Metric.BaseUnit())
-	rows := make([]Row, len(rep.Arms))
 	for i, a := range rep.Arms {
-		rows[i] = a.row(scale)
-		if i == 0 && a.Runs > 0 {
-			rows[i].Verdict, rows[i].Against = "base", "base"
-		}
-		if i > 0 && rows[i].Verdict == None {
+		r := Row{Placement: string(a.Placement), Median: None, Interval: None, Migrations: None, RunDelay: None, Verdict: None, Against: None}
+		switch {
+		case a.Runs == 0 && a.Failed > 0:
+			r.Verdict, r.Against = "every run failed", "every run failed"
+		case i > 0:
 			c := rep.Comparisons[i-1]
-			rows[i].Verdict, rows[i].Against, rows[i].Different, rows[i].Better = c.Verdict, c.against(), c.Different, c.Better()
+			r.Verdict, r.Against, r.Different, r.Better = c.Verdict, c.against(), c.Different, c.Better()
+		case a.Runs > 0:
+			r.Verdict, r.Against = "base", "base"
 		}
+		if a.Runs > 0 {
+			r.Median = scale.Format(a.Median)
+		}
+		if a.HaveInterval {
+			r.Interval = scale.Number(a.Low) + "–" + scale.Format(a.High)
+		}
+		if a.HaveMigrations {
+			r.Migrations = chart.Quantity(a.Migrations, "")
+		}
+		if a.HaveWait {
+			r.RunDelay = chart.Percent(a.Wait)
+		}
+		rows = append(rows, r)
 	}
 	return rows
-}
-
-func (a Arm) row(scale chart.Scale) Row {
-	r := Row{Placement: string(a.Placement), Median: None, Interval: None, Migrations: None, RunDelay: None, Verdict: None, Against: None}
-	if a.Runs == 0 {
-		if a.Failed > 0 {
-			r.Verdict, r.Against = "every run failed", "every run failed"
-		}
-		return r
-	}
-	r.Median = scale.Format(a.Median)
-	if a.HaveInterval {
-		r.Interval = scale.Number(a.Low) + "–" + scale.Format(a.High)
-	}
-	if a.HaveMigrations {
-		r.Migrations = chart.Quantity(a.Migrations, "")
-	}
-	if a.HaveWait {
-		r.RunDelay = chart.Percent(a.Wait)
-	}
-	return r
 }
 
 // Effects are the comparisons on one axis, the base at 0.
@@ -136,32 +129,34 @@ type TableOptions struct {
 const (
 	minPlacement = 12
 	maxPlacement = 24
+	toTheRight   = -1
 	minAxis      = 24 // else there is none
 	wideAxis     = 40 // from which there is room for further columns
 )
 
-// tableColumn is one column of text, the heading first.
-type tableColumn struct {
-	cells []string
-	width int
-}
+// tableColumn is one column of text, the heading first, in cells of one width.
+type tableColumn []string
 
-func newColumn(heading string, rows []Row, cell func(Row) string) tableColumn {
-	c := tableColumn{cells: []string{heading}, width: utf8.RuneCountInString(heading)}
+// newColumn pads its cells at the right, or where width is below 0 at the left.
+func newColumn(heading string, rows []Row, width int, cell func(Row) string) tableColumn {
+	c := tableColumn{heading}
 	for _, r := range rows {
-		c.cells = append(c.cells, cell(r))
-		c.width = max(c.width, utf8.RuneCountInString(cell(r)))
+		c = append(c, cell(r))
+	}
+	widest := max(width, 0)
+	for _, text := range c {
+		widest = max(widest, utf8.RuneCountInString(text))
+	}
+	if width >= 0 {
+		widest = -widest
+	}
+	for i, text := range c {
+		c[i] = fmt.Sprintf("%*s", widest, text)
 	}
 	return c
 }
 
-// right is a cell, padded, at the right of the column; left at its left.
-func (c tableColumn) right(i int) string { return c.gap(i) + c.cells[i] }
-func (c tableColumn) left(i int) string  { return c.cells[i] + c.gap(i) }
-
-func (c tableColumn) gap(i int) string {
-	return strings.Repeat(" ", max(c.width-utf8.RuneCountInString(c.cells[i]), 0))
-}
+func (c tableColumn) width() int { return utf8.RuneCountInString(c[0]) }
 
 // Lines draws a study: its answer, a table with a line for each placement, and its runs.
 func (rep Report) Lines(o TableOptions) []Line {
@@ -180,15 +175,26 @@ func (rep Report) Lines(o TableOptions) []Line {
 	out = append(out, rep.table(o)...)
 	if runs := rep.RunStrips(); slices.ContainsFunc(runs.Strips, func(s chart.RunStrip) bool { return len(s.Runs) > 1 }) {
 		gap()
-		out = append(out, Line{{HeadPart, "RUN BY RUN, " + runs.Ends()}})
-		for _, text := range runs.Text(o.Width) {
-			if o.ASCII {
-				text = chart.ASCII.Replace(text)
-			}
+		strips, scale := runs.Lines(o.Width)
+		out = append(out, Line{{HeadPart, "RUN BY RUN, " + scale}})
+		for _, text := range strips {
 			out = append(out, Line{{PlainPart, text}})
 		}
 	}
+	for _, line := range out {
+		for i := range line {
+			line[i].Text = o.spelled(line[i].Text)
+		}
+	}
 	return out
+}
+
+// spelled is text in the characters that there are.
+func (o TableOptions) spelled(text string) string {
+	if o.ASCII {
+		return chart.ASCII.Replace(text)
+	}
+	return text
 }
 
 // table is a line for each placement, with its effect on the axis that all share.
@@ -196,60 +202,57 @@ func (rep Report) table(o TableOptions) (lines []Line) {
 	if len(rep.Arms) == 0 {
 		return nil
 	}
-	rows := Rows(rep)
-	names := newColumn("PLACEMENT", rows, func(r Row) string { return chart.Cut(r.Placement, maxPlacement) })
-	names.width = max(names.width, minPlacement)
-	median := newColumn(rep.heading(), rows, func(r Row) string { return r.Median })
-	against := newColumn("AGAINST "+string(rep.Arms[0].Placement), rows, func(r Row) string { return r.Against })
-	further := []tableColumn{newColumn("MIG", rows, func(r Row) string { return r.Migrations }), newColumn("WAIT", rows, func(r Row) string { return r.RunDelay })}
-	if o.Running {
-		against = tableColumn{cells: []string{"RUNS"}, width: len("10 of 10")}
-		for _, a := range rep.Arms {
-			against.cells = append(against.cells, rep.progress(a))
-		}
+	rows, heading := Rows(rep), "TIME"
+	if rep.Metric != (workload.Metric{}) {
+		heading = "MEDIAN"
 	}
-	room := o.Width - names.width - median.width - against.width - 3*2
-	wide := room - further[0].width - further[1].width - 2*2
+	names := newColumn("PLACEMENT", rows, minPlacement, func(r Row) string { return chart.Cut(r.Placement, maxPlacement) })
+	median := newColumn(heading, rows, toTheRight, func(r Row) string { return r.Median })
+	against := newColumn("AGAINST "+string(rep.Arms[0].Placement), rows, 0, func(r Row) string { return o.spelled(r.Against) })
+	further := []tableColumn{newColumn("MIG", rows, toTheRight, func(r Row) string { return r.Migrations }), newColumn("WAIT", rows, toTheRight, func(r Row) string { return r.RunDelay })}
+	if o.Running {
+		for i, a := range rep.Arms {
+			rows[i].Against = rep.progress(a)
+		}
+		against = newColumn("RUNS", rows, len("10 of 10"), func(r Row) string { return r.Against })
+	}
+	room := o.Width - names.width() - median.width() - against.width() - 3*2
+	wide := room - further[0].width() - further[1].width() - 2*2
 	effects := rep.Effects()
 	for i, r := range effects.Rows {
 		if r.Remark != "" {
 			effects.Rows[i].Remark = " " // the column beside says it
 		}
 	}
-	withAxis := !o.Running && room >= minAxis && slices.ContainsFunc(rep.Comparisons, Comparison.judged)
+	withAxis := !o.Running && room >= minAxis && slices.ContainsFunc(rep.Comparisons, func(c Comparison) bool { return c.Unjudged == "" })
 	switch {
 	case withAxis && wide >= wideAxis:
 		room = wide
 	case withAxis || wide < 0:
 		further = nil
 	}
-	head, axis := effects.Cells(room, o.ASCII)
+	head, axis := effects.Cells(room, false)
 	axis = append([]string{head}, axis...)
 	for i := range axis {
 		name, plain, found, effect := NamePart, PlainPart, PlainPart, EffectPart
-		if i == 0 {
+		switch {
+		case i == 0:
 			name, plain, found, effect = HeadPart, HeadPart, HeadPart, HeadPart
-		} else if !o.Running {
-			found = rows[i-1].part()
+		case !o.Running && rows[i-1].Better:
+			found = GoodPart
+		case !o.Running && rows[i-1].Different:
+			found = BadPart
 		}
-		line := Line{{name, names.left(i) + "  " + median.right(i) + "  "}, {found, against.left(i)}}
+		line := Line{{name, names[i] + "  " + median[i] + "  "}, {found, against[i]}}
 		if withAxis {
 			line = append(line, Span{effect, "  " + axis[i]})
 		}
 		for _, c := range further {
-			line = append(line, Span{plain, "  " + c.right(i)})
+			line = append(line, Span{plain, "  " + c[i]})
 		}
 		lines = append(lines, line)
 	}
 	return lines
-}
-
-// heading is that of the medians.
-func (rep Report) heading() string {
-	if rep.Metric == (workload.Metric{}) {
-		return "TIME"
-	}
-	return "MEDIAN"
 }
 
 // progress is how many runs an arm has.
@@ -258,16 +261,6 @@ func (rep Report) progress(a Arm) string {
 		return fmt.Sprintf("%d of %d", a.Runs, rep.Asked)
 	}
 	return fmt.Sprint(a.Runs)
-}
-
-func (r Row) part() Part {
-	switch {
-	case r.Different && r.Better:
-		return GoodPart
-	case r.Different:
-		return BadPart
-	}
-	return PlainPart
 }
 
 // WriteText writes a study as text, with its warnings and conditions below.
@@ -286,11 +279,11 @@ func WriteText(w io.Writer, r Results, o TableOptions) error {
 	}
 	out.WriteString("\n")
 	for _, a := range rep.Arms {
-		if text := countsText(a.Counts); text != "" {
-			out.WriteString(string(a.Placement) + ": " + text + "\n")
+		if len(a.Counts) > 0 {
+			out.WriteString(string(a.Placement) + ": " + countsText(a.Counts) + "\n")
 		}
 	}
-	if text := r.Quality(); text != "" {
+	if text := rep.Quality(); text != "" {
 		out.WriteString(text + "\n")
 	}
 	notes, _ := rep.Notes()
@@ -302,15 +295,13 @@ func WriteText(w io.Writer, r Results, o TableOptions) error {
 }
 
 // Quality is how quiet it was, and how many answers were right.
-func (r Results) Quality() string {
+func (rep Report) Quality() string {
 	var parts []string
-	rep := Report{Noise: r.Study.Noise}
-	rep.Others, rep.HaveOthers = meanOthers(r.Runs)
 	if text := rep.Quiet(); text != "" {
 		parts = append(parts, text)
 	}
-	if _, right, all := r.Answers(); all > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d right", right, all))
+	if rep.answered > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d right", rep.right, rep.answered))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -24,8 +24,9 @@ func Visible(low, high float64) float64 { return (high - low) / 2 * visibleFacto
 
 // Why a comparison has no verdict.
 const (
-	tooShortToJudge = "too short to judge"
-	tooFewRuns      = "too few runs"
+	nothingToCompare = "nothing to compare: no valid run"
+	tooShortToJudge  = "too short to judge"
+	tooFewRuns       = "too few runs"
 )
 
 // verdict puts a comparison into words, the same everywhere: "2.1 % faster (1.2 to 3.0 %,
@@ -34,23 +35,19 @@ const (
 // more or less: "12 % more messages/s (9 to 14 %, p < 0.001)".
 func (c Comparison) verdict() string {
 	switch {
-	case !c.Comparable:
-		return "nothing to compare: no valid run"
-	case c.Unjudged != "":
-		return c.Unjudged
 	case c.inconclusive():
-		return c.against() + " (an effect under " + c.number(c.Visible) + " would not be seen)"
-	case !c.Different:
-		return c.against()
+		return c.against() + " (" + Unseen(c.Visible) + ")"
+	case c.Different:
+		return c.against() + " " + c.evidence()
 	}
-	return c.against() + " " + c.evidence()
+	return c.against()
 }
 
 // against is the verdict without the evidence.
 func (c Comparison) against() string {
 	switch {
-	case !c.judged():
-		return c.verdict()
+	case c.Unjudged != "":
+		return c.Unjudged
 	case c.inconclusive():
 		return "not enough evidence"
 	case !c.Different:
@@ -59,15 +56,21 @@ func (c Comparison) against() string {
 	return c.change() + c.rating()
 }
 
-// judged reports whether there is a verdict; inconclusive that it is none.
-func (c Comparison) judged() bool { return c.Comparable && c.Unjudged == "" }
+// Unseen says what a study that found no difference would have missed, where an effect of
+// this share would have shown. Above 100 % that says nothing of effects.
+func Unseen(visible float64) string {
+	if visible > 1 {
+		return "the runs differ too much to judge: end other work, or add runs"
+	}
+	return "an effect under " + chart.Percent(visible) + " would not be seen"
+}
 
 // Bound is the effect that a comparison without a difference rules out: none so large is
 // in its interval, and one would have shown.
 func (c Comparison) Bound() float64 { return max(c.Visible, math.Abs(c.Low), math.Abs(c.High)) }
 
 func (c Comparison) inconclusive() bool {
-	return c.judged() && !c.Different && !c.NoShare && !Conclusive(c.Visible)
+	return c.Unjudged == "" && !c.Different && !c.NoShare && !Conclusive(c.Visible)
 }
 
 // evidence is the interval and the p value.
@@ -89,19 +92,17 @@ func (c Comparison) change() string {
 	if !c.NoShare {
 		size = chart.Percents(math.Abs(c.Delta), c.Low, c.High)[0] + " %"
 	}
-	pick := func(more, less string) string {
-		if c.more {
-			return size + " " + more
-		}
-		return size + " " + less
-	}
+	more, less, noun := "more", "less", " "+c.noun()
 	switch {
 	case c.Metric == (workload.Metric{}):
-		return pick("slower", "faster")
+		more, less, noun = "slower", "faster", ""
 	case c.ofTime():
-		return pick("longer", "shorter") + " " + c.Metric.Noun()
+		more, less = "longer", "shorter"
 	}
-	return pick("more", "less") + " " + c.noun()
+	if c.more {
+		less = more
+	}
+	return size + " " + less + noun
 }
 
 // ofTime reports whether the metric is a length of time.
@@ -156,13 +157,8 @@ func (c Comparison) Better() bool {
 // Effect is the comparison as a row of chart.Effects.
 func (c Comparison) Effect() chart.EffectRow {
 	r := chart.EffectRow{Label: string(c.Other.Placement), Value: c.Delta, Low: c.Low, High: c.High, HaveInterval: c.HaveInterval}
-	switch {
-	case !c.judged():
-		r.Remark = c.verdict()
-	case c.NoShare && c.Different:
-		r.Remark = c.change()
-	case c.NoShare:
-		r.Remark = c.verdict()
+	if c.Unjudged != "" || c.NoShare {
+		r.Remark = c.against()
 	}
 	if !c.Metric.HigherIsBetter {
 		r.Value, r.Low, r.High = -c.Delta, -c.High, -c.Low

@@ -98,8 +98,12 @@ func TestRunStrips(t *testing.T) {
 	}}
 	assert.Equal(t, "140 to 155 ms", s.Ends())
 	assert.Equal(t, []string{"▅▆▅▆▅▆▇", "▁▁▁▁▁▁▁"}, s.Cells(20))
-	assert.Equal(t, []string{"normal   ▅▆▅▆▅▆▇                   fifo:10  ▁▁▁▁▁▁▁"}, s.Text(80))
-	assert.Len(t, s.Text(40), 2)
+	assert.Equal(t, []string{"normal   ▅▆▅▆▅▆▇                   fifo:10  ▁▁▁▁▁▁▁", "140 to 155 ms"}, s.Text(80))
+	assert.Len(t, s.Text(40), 3)
+	_, scale := s.Lines(13)
+	assert.Equal(t, "140 to 155 ms", scale)
+	lines, scale := s.Lines(10)
+	assert.Equal(t, "140 to 155 ms, 2 runs a cell", scale, "of seven runs in five cells: %s", lines)
 	assert.Equal(t, []string{"▅▅▆", "▁▁▁"}, s.Cells(3), "medians of several")
 	assert.Regexp(t, `^[_#+\-]+$`, ASCII.Replace(s.Cells(20)[0]))
 	for _, odd := range []RunStrips{{}, {Strips: []RunStrip{{Runs: []float64{0}}}}, {Strips: []RunStrip{{Runs: []float64{5, 5, 5}}, {}}}, {Strips: []RunStrip{{Runs: []float64{-1, math.MaxFloat32}}}}} {

@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -71,18 +72,16 @@ var runBars = []rune("▁▂▃▄▅▆▇")
 
 // Cells draws each strip in at most width cells; where there are more values, a cell is
 // the median of several.
-func (s RunStrips) Cells(width int) []string {
+func (s RunStrips) Cells(width int) (out []string) {
 	low, high := s.ends()
-	out := make([]string, len(s.Strips))
-	for i, one := range s.Strips {
-		n := len(one.Runs)
-		var cells []rune
+	for _, one := range s.Strips {
+		n, cells := len(one.Runs), ""
 		for k := range min(n, max(width, 0)) {
 			v := Middle(one.Runs[k*n/min(n, width) : (k+1)*n/min(n, width)])
 			share := min(max((v-low)/(high-low), 0), 1)
-			cells = append(cells, runBars[min(int(share*float64(len(runBars))), len(runBars)-1)])
+			cells += string(runBars[min(int(share*float64(len(runBars))), len(runBars)-1)])
 		}
-		out[i] = string(cells)
+		out = append(out, cells)
 	}
 	return out
 }
@@ -93,9 +92,9 @@ const (
 	stripGap   = 2
 )
 
-// Text draws the strips with their labels, several beside each other where they fit in
-// width cells.
-func (s RunStrips) Text(width int) []string {
+// Lines draws the strips with their labels, several beside each other where they fit in
+// width cells. The scale is in words, with how many runs a cell is if there is no cell for each.
+func (s RunStrips) Lines(width int) (lines []string, scale string) {
 	labels, longest := 0, 0
 	for _, one := range s.Strips {
 		labels, longest = max(labels, utf8.RuneCountInString(one.Label)), max(longest, len(one.Runs))
@@ -103,20 +102,28 @@ func (s RunStrips) Text(width int) []string {
 	labels = min(labels, max(width/3, 0))
 	room := min(max(longest, leastStrip), max(width-labels-stripGap, 0))
 	beside := max((width+stripGap)/(labels+room+2*stripGap), 1)
-	lines := max((len(s.Strips)+beside-1)/beside, 1)
-	beside = max((len(s.Strips)+lines-1)/lines, 1) // as many in each line
-	var out []string
+	rows := max((len(s.Strips)+beside-1)/beside, 1)
+	beside = max((len(s.Strips)+rows-1)/rows, 1) // as many in each line
 	for i, cells := range s.Cells(room) {
-		label := Cut(s.Strips[i].Label, labels)
-		text := label + strings.Repeat(" ", labels-utf8.RuneCountInString(label)+stripGap) + cells
+		text := fmt.Sprintf("%-*s%s", labels+stripGap, Cut(s.Strips[i].Label, labels), cells)
 		if i%beside == 0 {
-			out = append(out, text)
+			lines = append(lines, text)
 			continue
 		}
-		last := &out[len(out)-1]
-		*last += strings.Repeat(" ", max((i%beside)*(labels+room+2*stripGap)-utf8.RuneCountInString(*last), 0)) + text
+		last := &lines[len(lines)-1]
+		*last = fmt.Sprintf("%-*s%s", (i%beside)*(labels+room+2*stripGap), *last, text)
 	}
-	return CutAll(out, width)
+	scale = s.Ends()
+	if longest > room && room > 0 {
+		scale += fmt.Sprintf(", %d runs a cell", (longest+room-1)/room)
+	}
+	return CutAll(lines, width), scale
+}
+
+// Text are the Lines and their scale.
+func (s RunStrips) Text(width int) []string {
+	lines, scale := s.Lines(width)
+	return append(lines, Cut(scale, width))
 }
 
 // runHeight is the height of a strip in SVG.
@@ -141,5 +148,7 @@ func (s RunStrips) draw(c *canvas) {
 		}
 		c.height += runHeight
 	}
+	c.height += Size * 1.4
+	c.text(left, c.height, "pt m", "start", s.Ends())
 	c.height += Size * 0.4
 }

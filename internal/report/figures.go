@@ -16,7 +16,7 @@ func Figures(r bench.Results) []chart.Figure {
 		out = append(out, chart.Figure{Title: "Against " + string(rep.Arms[0].Placement), Plot: rep.Effects(), Note: "Dots are estimates, bars their 95 % intervals."})
 	}
 	runs := rep.RunStrips()
-	out = append(out, chart.Figure{Title: "Run by run, " + runs.Ends(), Plot: runs})
+	out = append(out, chart.Figure{Title: "Run by run", Plot: runs})
 	for _, p := range r.Study.Placements {
 		if own := Own(r, p); len(own) > 0 {
 			return append(out, own...)

@@ -56,7 +56,7 @@ func (t Table) Numeric(column int) bool {
 // Study is the section of one study; earlier is the one that it is compared with, if any.
 func Study(r bench.Results, earlier *bench.Earlier) Section {
 	rep := bench.Judge(r)
-	s := Section{Title: Command(r.Study), Answer: rep.Answer(), Lead: lead(r), Figures: Figures(r)}
+	s := Section{Title: Command(r.Study), Answer: rep.Answer(), Lead: lead(r, rep), Figures: Figures(r)}
 	notes, rest := rep.Notes()
 	if earlier != nil && earlier.Comparison.Different {
 		notes = append([]string{earlier.Sentence()}, notes...)
@@ -124,7 +124,7 @@ func CommandLine(s bench.Study) string {
 	return shell.Join(append(words, command...)...)
 }
 
-func lead(r bench.Results) []string {
+func lead(r bench.Results, rep bench.Report) []string {
 	text := fmt.Sprintf("%s, %s per placement after %d warm-up, interleaved", r.Started.Local().Format("2006-01-02 15:04:05 MST"), chart.Plural(r.Study.Runs, "run"), r.Study.Warmup)
 	if r.Study.Until > 0 {
 		text += fmt.Sprintf(", then more until every interval is within %s of its median", chart.Percent(r.Study.Until))
@@ -134,7 +134,7 @@ func lead(r bench.Results) []string {
 		what = strings.TrimSpace(m.Name + " " + m.Unit)
 	}
 	out := []string{text + ". Compared: " + what + "."}
-	if quality := r.Quality(); quality != "" {
+	if quality := rep.Quality(); quality != "" {
 		out = append(out, strings.ToUpper(quality[:1])+quality[1:]+".")
 	}
 	return out

@@ -3,33 +3,14 @@ package store
 import (
 	"hash/fnv"
 	"slices"
-	"time"
 
 	"piton/internal/bench"
 	"piton/internal/kernel"
 )
 
-// gridRecord is {"type":"grid"}: one when it begins and one when it ends.
-type gridRecord struct {
-	Type    string     `json:"type"`
-	V       int        `json:"v"`
-	ID      string     `json:"grid"`
-	Started time.Time  `json:"started"`
-	Papers  []string   `json:"papers"`
-	BudgetS float64    `json:"budget_s"`
-	Ended   *time.Time `json:"ended,omitempty"`
-}
-
 // Grid keeps the beginning of a grid or, with Ended, its end.
 func (s *Store) Grid(g bench.Grid) error {
-	if s == nil {
-		return nil
-	}
-	rec := gridRecord{Type: "grid", V: recordVersion, ID: g.ID, Started: g.Started, Papers: g.Papers, BudgetS: g.Budget.Seconds()}
-	if !g.Ended.IsZero() {
-		rec.Ended = &g.Ended
-	}
-	return s.append(rec)
+	return s.append(gridRecord{Type: "grid", V: recordVersion, Grid: g, BudgetS: g.Budget.Seconds()})
 }
 
 // Hold makes a grid this process's own to run, until release is called or the
@@ -52,25 +33,7 @@ func (s *Store) Hold(grid string) (release func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-func (h *history) addGrid(rec gridRecord) {
-	g := bench.Grid{ID: rec.ID, Started: rec.Started, Papers: rec.Papers, Budget: seconds(rec.BudgetS)}
-	if rec.Ended != nil {
-		g.Ended = *rec.Ended
-	}
-	if i := slices.IndexFunc(h.grids, func(old bench.Grid) bool { return old.ID == g.ID }); i >= 0 {
-		h.grids[i] = g
-		return
-	}
-	h.grids = append(h.grids, g)
-}
-
 // Cells are the studies of a grid, in the order in which they were planned.
 func (h History) Cells(grid string) []bench.Results {
-	var out []bench.Results
-	for _, r := range h.Studies {
-		if r.Study.Grid == grid {
-			out = append(out, r)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(h.Studies), func(r bench.Results) bool { return r.Study.Grid != grid })
 }

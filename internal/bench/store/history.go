@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"piton/internal/bench"
+	"piton/internal/chart"
 	"piton/internal/userfile"
 )
 
@@ -21,7 +22,8 @@ type History struct {
 	Grids   []bench.Grid    // oldest first; their cells are in Studies
 	// Notes say in words what was wrong with the file and where it went.
 	Notes []string
-	newer int // lines of a version above recordVersion, which are not in it
+	newer int            // lines of a version above recordVersion, which are not in it
+	index map[string]int // study ID to place in Studies
 }
 
 // Read returns everything that was kept. Lines that cannot be read are moved to
@@ -31,58 +33,45 @@ func (s *Store) Read() (History, error) {
 	if s == nil {
 		return History{}, nil
 	}
-	f, err := userfile.OpenState(s.path, os.O_RDONLY)
-	if errors.Is(err, fs.ErrNotExist) {
-		return History{}, nil
-	}
+	h, bad, err := s.scan(ignore)
 	if err != nil {
-		return History{}, fmt.Errorf("read results: %w", err)
+		return History{}, err
 	}
-	defer f.Close()
-	h, bad, err := readHistory(f, ignore)
-	if err != nil {
-		return History{}, fmt.Errorf("read results %s: %w", s.path, err)
+	if bad > 0 {
+		// Once more under the lock: what looked bad may have been half written.
+		err = s.locked(func() (err error) {
+			if h, bad, err = s.scan(ignore); err != nil || bad == 0 {
+				return err
+			}
+			return s.moveAside()
+		})
 	}
-	if bad == 0 {
-		h.noteNewer(s.path)
-		return h, nil
-	}
-	// Once more under the lock: what looked bad may have been half written.
-	err = s.locked(func() error {
-		f, err := userfile.OpenState(s.path, os.O_RDONLY)
-		if err != nil {
-			return fmt.Errorf("read results: %w", err)
-		}
-		defer f.Close()
-		if h, bad, err = readHistory(f, ignore); err != nil || bad == 0 {
-			return err
-		}
-		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return err
-		}
-		return s.moveAside(f)
-	})
 	switch {
 	case err != nil:
-		h.Notes = append(h.Notes, fmt.Sprintf("%s could not be read, left in %s: %v", lines(bad), s.path, err))
+		h.Notes = append(h.Notes, fmt.Sprintf("%s could not be read, left in %s: %v", chart.Plural(bad, "line"), s.path, err))
 	case bad > 0:
-		h.Notes = append(h.Notes, fmt.Sprintf("%s of %s could not be read, moved to %s", lines(bad), s.path, s.CorruptPath()))
+		h.Notes = append(h.Notes, fmt.Sprintf("%s of %s could not be read, moved to %s", chart.Plural(bad, "line"), s.path, s.CorruptPath()))
 	}
-	h.noteNewer(s.path)
+	if h.newer > 0 {
+		h.Notes = append(h.Notes, fmt.Sprintf("%s of %s skipped: written by a newer piton, in a version of the format above %d", chart.Plural(h.newer, "line"), s.path, recordVersion))
+	}
 	return h, nil
 }
 
-func (h *History) noteNewer(path string) {
-	if h.newer > 0 {
-		h.Notes = append(h.Notes, fmt.Sprintf("%s of %s skipped: written by a newer piton, in a version of the format above %d", lines(h.newer), path, recordVersion))
+// scan is readHistory of the file.
+func (s *Store) scan(sort func(line []byte, good bool) error) (h History, bad int, err error) {
+	f, err := userfile.OpenState(s.path, os.O_RDONLY)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, 0, nil
 	}
-}
-
-func lines(n int) string {
-	if n == 1 {
-		return "1 line"
+	if err != nil {
+		return h, 0, fmt.Errorf("read results: %w", err)
 	}
-	return fmt.Sprintf("%d lines", n)
+	defer f.Close()
+	if h, bad, err = readHistory(f, sort); err != nil {
+		err = fmt.Errorf("read results %s: %w", s.path, err)
+	}
+	return h, bad, err
 }
 
 // The limits on what is read: bytes of one record, and records.
@@ -95,8 +84,8 @@ const (
 // newline: good ones are JSON objects with a type, those of an unknown type or a
 // newer version included (a newer piton wrote them). bad counts the others; one above maxRecord is handed
 // over in parts.
-func readHistory(in io.Reader, sort func(line []byte, good bool) error) (past History, bad int, err error) {
-	h := history{index: map[string]int{}}
+func readHistory(in io.Reader, sort func(line []byte, good bool) error) (h History, bad int, err error) {
+	h.index = map[string]int{}
 	buffer := bufio.NewReaderSize(in, maxRecord)
 	for n, long := 0, false; ; {
 		line, err := buffer.ReadSlice('\n')
@@ -124,7 +113,7 @@ func readHistory(in io.Reader, sort func(line []byte, good bool) error) (past Hi
 			}
 		}
 		if last {
-			return History{Studies: h.studies, Grids: h.grids, newer: h.newer}, bad, nil
+			return h, bad, nil
 		}
 		long = part
 	}
@@ -133,16 +122,9 @@ func readHistory(in io.Reader, sort func(line []byte, good bool) error) (past Hi
 // ignore is for a reader who wants the records alone.
 func ignore([]byte, bool) error { return nil }
 
-type history struct {
-	studies []bench.Results
-	index   map[string]int // study ID to place in studies
-	grids   []bench.Grid
-	newer   int
-}
-
 var errNoType = errors.New("not a record")
 
-func (h *history) add(line []byte) error {
+func (h *History) add(line []byte) error {
 	var kind struct {
 		Type string `json:"type"`
 		V    int    `json:"v"`
@@ -158,57 +140,66 @@ func (h *history) add(line []byte) error {
 	case "":
 		return errNoType
 	case "study":
-		var rec studyRecord
-		if err := json.Unmarshal(line, &rec); err != nil {
-			return err
-		}
-		runs := h.of(rec.ID).Runs
-		*h.of(rec.ID) = rec.results()
-		h.of(rec.ID).Runs = runs
+		return read(line, h.addStudy)
 	case "grid":
-		var rec gridRecord
-		if err := json.Unmarshal(line, &rec); err != nil {
-			return err
-		}
-		h.addGrid(rec)
+		return read(line, h.addGrid)
 	case "run":
-		var rec runRecord
-		if err := json.Unmarshal(line, &rec); err != nil {
-			return err
-		}
-		r := h.of(rec.Study)
-		r.Runs = append(r.Runs, rec.result())
-		if r.Study.Workload == "" { // its own line is lost
-			r.Study.Workload, r.Started = rec.Workload, rec.Started
-		}
-		if !slices.Contains(r.Study.Placements, rec.Placement) {
-			r.Study.Placements = append(r.Study.Placements, rec.Placement)
-		}
+		return read(line, h.addRun)
 	}
 	return nil
 }
 
+func read[R any](line []byte, add func(R)) error {
+	var rec R
+	err := json.Unmarshal(line, &rec)
+	if err == nil {
+		add(rec)
+	}
+	return err
+}
+
+func (h *History) addStudy(rec studyRecord) {
+	r := h.of(rec.ID)
+	runs := r.Runs
+	*r = rec.results()
+	r.Runs = runs
+}
+
+func (h *History) addRun(rec runRecord) {
+	r := h.of(rec.Study)
+	r.Runs = append(r.Runs, rec.result())
+	if r.Study.Workload == "" { // its own line is lost
+		r.Study.Workload, r.Started = rec.Workload, rec.Started
+	}
+	if !slices.Contains(r.Study.Placements, rec.Placement) {
+		r.Study.Placements = append(r.Study.Placements, rec.Placement)
+	}
+}
+
+func (h *History) addGrid(rec gridRecord) {
+	rec.Budget = seconds(rec.BudgetS)
+	if i := slices.IndexFunc(h.Grids, func(g bench.Grid) bool { return g.ID == rec.ID }); i >= 0 {
+		h.Grids[i] = rec.Grid
+		return
+	}
+	h.Grids = append(h.Grids, rec.Grid)
+}
+
 // of returns the study with that ID, made anew when it is not there yet.
-func (h *history) of(id string) *bench.Results {
+func (h *History) of(id string) *bench.Results {
 	i, known := h.index[id]
 	if !known {
-		i = len(h.studies)
+		i = len(h.Studies)
 		h.index[id] = i
-		h.studies = append(h.studies, bench.Results{ID: id})
+		h.Studies = append(h.Studies, bench.Results{ID: id})
 	}
-	return &h.studies[i]
+	return &h.Studies[i]
 }
 
 // Like returns the studies of the same work under the same background load on the
 // same host, oldest first.
 func (h History) Like(s bench.Study, host string) []bench.Results {
-	var out []bench.Results
-	for _, r := range h.Studies {
-		if r.Study.SameWork(s) && r.Conditions.Host == host {
-			out = append(out, r)
-		}
-	}
-	return out
+	return slices.DeleteFunc(h.on(host), func(r bench.Results) bool { return !r.Study.SameWork(s) })
 }
 
 // Before is the last study of the same work on the same host that was made before

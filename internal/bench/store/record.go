@@ -2,12 +2,12 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"math"
 	"time"
 
 	"piton/internal/bench"
-	"piton/internal/kernel"
 	"piton/workloads/workload"
 )
 
@@ -19,73 +19,44 @@ import (
 // when a name or a meaning does, and lines of a higher one are not read.
 const recordVersion = 1
 
-// studyRecord is {"type":"study"}: what was asked for, and where.
+// studyRecord is {"type":"study"}: what was asked for, and where. A Study's Runs and Warmup
+// are per placement, its Until is a share of the median.
 type studyRecord struct {
-	Type       string            `json:"type"`
-	V          int               `json:"v"`
-	ID         string            `json:"study"`
-	Started    time.Time         `json:"started"`
-	Workload   string            `json:"workload"`
-	Args       []string          `json:"args"`
-	Placements []bench.Placement `json:"placements"`      // the first is the base
-	Runs       int               `json:"runs"`            // per placement
-	Warmup     int               `json:"warmup"`          // per placement
-	TimeoutS   float64           `json:"timeout_s"`       // of one run, 0 = none
-	Until      float64           `json:"until"`           // share of the median that intervals were to be within, 0 = not asked for
-	Added      int               `json:"added,omitempty"` // how often runs were added after a verdict
-	BudgetS    float64           `json:"budget_s"`        // 0 = none
-	Noise      int               `json:"noise"`           // processes of background load
-	Counters   bool              `json:"counters,omitempty"`
-	PeriodS    float64           `json:"period_s,omitempty"` // of a study of a process
-	Figure     *figureRecord     `json:"figure,omitempty"`   // of a command, where it is not its time
-	Grid       string            `json:"grid,omitempty"`     // that it is a cell of
-	Cell       string            `json:"cell,omitempty"`
-	Conditions bench.Conditions  `json:"conditions"`
-}
-
-type figureRecord struct {
-	Pattern        string `json:"pattern"`
-	Unit           string `json:"unit"`
-	HigherIsBetter bool   `json:"higher_is_better"`
+	Type    string    `json:"type"`
+	V       int       `json:"v"`
+	ID      string    `json:"study"`
+	Started time.Time `json:"started"`
+	bench.Study
+	TimeoutS   float64          `json:"timeout_s"`          // of one run, 0 = none
+	BudgetS    float64          `json:"budget_s"`           // 0 = none
+	PeriodS    float64          `json:"period_s,omitempty"` // of a study of a process
+	Conditions bench.Conditions `json:"conditions"`
 }
 
 // runRecord is {"type":"run"}: one run.
 type runRecord struct {
-	Type            string          `json:"type"`
-	V               int             `json:"v"`
-	Study           string          `json:"study"`
-	Workload        string          `json:"workload"`
-	Placement       bench.Placement `json:"placement"`
-	Index           int             `json:"index"` // -1 = warm-up
-	Started         time.Time       `json:"started"`
-	PID             kernel.TID      `json:"pid"`
-	CPUs            string          `json:"cpus"` // "" = not restricted
-	Reason          string          `json:"reason"`
-	Answer          string          `json:"answer"`
-	WorkS           float64         `json:"work_s"`          // by the workload's own clock
-	Value           *float64        `json:"value,omitempty"` // what is compared, in the unit of the workload's metric; absent = work_s
-	WallS           float64         `json:"wall_s"`
-	UserS           float64         `json:"user_s"`
-	SysS            float64         `json:"sys_s"`
-	Migrations      *uint64         `json:"migrations"` // null = not known
-	MigrationSource string          `json:"migration_source"`
-	RunDelayNs      *int64          `json:"run_delay_ns"` // null = not known
-	Steal           *float64        `json:"steal"`        // share of all CPUs' time, null = not known
-	OtherCPUs       *float64        `json:"other_cpus"`   // CPUs that other processes used, null = not known
-	Voluntary       uint64          `json:"voluntary_switches"`
-	Involuntary     uint64          `json:"involuntary_switches"`
-	MinorFaults     uint64          `json:"minor_faults"`
-	MajorFaults     uint64          `json:"major_faults"`
-	MaxRSSBytes     uint64          `json:"max_rss_bytes"`
-	Threads         int             `json:"threads"`
-	Counters        []bench.Count   `json:"counters,omitempty"`
-	Derived         []bench.Count   `json:"derived,omitempty"`     // from the counters
-	NoCounters      string          `json:"no_counters,omitempty"` // why some are missing
-	Touched         bool            `json:"touched"`
-	TouchedWhat     string          `json:"touched_what"`
-	ClockStepS      float64         `json:"clock_step_s,omitempty"` // by which the clock was set meanwhile
-	Error           string          `json:"error"`
-	Detail          json.RawMessage `json:"detail,omitempty"` // the workload's own result; in the study automatic, what its search found
+	Type  string `json:"type"`
+	V     int    `json:"v"`
+	Study string `json:"study"`
+	bench.RunResult
+	Value      *float64       `json:"value,omitempty"` // what is compared, in the unit of the workload's metric; absent = work_s
+	WallS      float64        `json:"wall_s"`
+	UserS      float64        `json:"user_s"`
+	SysS       float64        `json:"sys_s"`
+	Migrations *uint64        `json:"migrations"`             // null = not known
+	RunDelay   *time.Duration `json:"run_delay_ns"`           // null = not known
+	Steal      *float64       `json:"steal"`                  // share of all CPUs' time, null = not known
+	OtherCPUs  *float64       `json:"other_cpus"`             // CPUs that other processes used, null = not known
+	Derived    []bench.Count  `json:"derived,omitempty"`      // from the counters
+	ClockStepS float64        `json:"clock_step_s,omitempty"` // by which the clock was set meanwhile
+}
+
+// gridRecord is {"type":"grid"}: one when it begins and one when it ends.
+type gridRecord struct {
+	Type string `json:"type"`
+	V    int    `json:"v"`
+	bench.Grid
+	BudgetS float64 `json:"budget_s"`
 }
 
 // comparisonRecord is {"type":"comparison"}: one placement against the base.
@@ -122,86 +93,46 @@ type comparisonRecord struct {
 }
 
 func newStudyRecord(r bench.Results) studyRecord {
-	var figure *figureRecord
-	if f := r.Study.Figure; f != (bench.Figure{}) {
-		figure = (*figureRecord)(&f)
-	}
-	return studyRecord{
-		Type: "study", V: recordVersion, ID: r.ID, Started: r.Started, Workload: r.Study.Workload, Args: r.Study.Args,
-		Placements: r.Study.Placements, Runs: r.Study.Runs, Warmup: r.Study.Warmup,
-		TimeoutS: r.Study.Timeout.Seconds(), Until: r.Study.Until, Added: r.Study.Added, BudgetS: r.Study.Budget.Seconds(), Noise: r.Study.Noise, Counters: r.Study.Counters, PeriodS: r.Study.Period.Seconds(), Figure: figure,
-		Grid: r.Study.Grid, Cell: r.Study.Cell, Conditions: r.Conditions,
-	}
+	return studyRecord{Type: "study", V: recordVersion, ID: r.ID, Started: r.Started, Study: r.Study, Conditions: r.Conditions,
+		TimeoutS: r.Study.Timeout.Seconds(), BudgetS: r.Study.Budget.Seconds(), PeriodS: r.Study.Period.Seconds()}
 }
 
 func (s studyRecord) results() bench.Results {
-	var figure bench.Figure
-	if s.Figure != nil {
-		figure = bench.Figure(*s.Figure)
-	}
-	return bench.Results{ID: s.ID, Started: s.Started, Conditions: s.Conditions, Study: bench.Study{
-		Workload: s.Workload, Args: s.Args, Placements: s.Placements,
-		Runs: s.Runs, Warmup: s.Warmup, Timeout: seconds(s.TimeoutS),
-		Until: s.Until, Added: s.Added, Budget: seconds(s.BudgetS), Noise: s.Noise, Figure: figure, Counters: s.Counters, Period: seconds(s.PeriodS),
-		Grid: s.Grid, Cell: s.Cell,
-	}}
+	s.Timeout, s.Budget, s.Period = seconds(s.TimeoutS), seconds(s.BudgetS), seconds(s.PeriodS)
+	return bench.Results{ID: s.ID, Started: s.Started, Conditions: s.Conditions, Study: s.Study}
 }
 
 func newRunRecord(study string, r bench.RunResult) runRecord {
-	rec := runRecord{
-		Type: "run", V: recordVersion, Study: study, Workload: r.Workload, Placement: r.Placement, Index: r.Index, Started: r.Started,
-		PID: r.PID, CPUs: r.CPUs, Reason: r.Reason, Answer: r.Answer, WorkS: r.Seconds,
-		WallS: r.Wall.Seconds(), UserS: r.User.Seconds(), SysS: r.System.Seconds(),
-		MigrationSource: r.MigrationSource, Voluntary: r.Voluntary, Involuntary: r.Involuntary,
-		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: r.MaxRSSBytes,
-		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Error: r.Err, Detail: r.Detail, ClockStepS: r.ClockStep.Seconds(),
-		Counters: r.Counts, Derived: bench.Derived(r.Counts), NoCounters: r.NoCounts,
-	}
-	if r.Metric != r.Seconds {
-		rec.Value = &r.Metric
-	}
-	if r.HaveMigrations() {
-		rec.Migrations = &r.Migrations
-	}
-	if r.HaveRunDelay {
-		ns := r.RunDelay.Nanoseconds()
-		rec.RunDelayNs = &ns
-	}
-	if r.HaveSteal {
-		rec.Steal = &r.StealShare
-	}
-	if r.HaveOthers {
-		rec.OtherCPUs = &r.Others
-	}
-	return rec
+	return runRecord{Type: "run", V: recordVersion, Study: study, RunResult: r, Value: known(r.Metric, r.Metric != r.Seconds),
+		WallS: r.Wall.Seconds(), UserS: r.User.Seconds(), SysS: r.System.Seconds(), ClockStepS: r.ClockStep.Seconds(),
+		Migrations: known(r.Migrations, r.HaveMigrations()), RunDelay: known(r.RunDelay, r.HaveRunDelay),
+		Steal: known(r.StealShare, r.HaveSteal), OtherCPUs: known(r.Others, r.HaveOthers), Derived: bench.Derived(r.Counts)}
 }
 
 func (r runRecord) result() bench.RunResult {
-	run := bench.RunResult{
-		Workload: r.Workload, Placement: r.Placement, Index: r.Index, Started: r.Started,
-		PID: r.PID, CPUs: r.CPUs, Reason: r.Reason, Answer: r.Answer, Seconds: r.WorkS, Metric: r.WorkS,
-		Wall: seconds(r.WallS), User: seconds(r.UserS), System: seconds(r.SysS),
-		MigrationSource: r.MigrationSource, Voluntary: r.Voluntary, Involuntary: r.Involuntary,
-		MinorFaults: r.MinorFaults, MajorFaults: r.MajorFaults, MaxRSSBytes: r.MaxRSSBytes,
-		Threads: r.Threads, Touched: r.Touched, TouchedWhat: r.TouchedWhat, Err: r.Error, Detail: r.Detail, ClockStep: seconds(r.ClockStepS),
-		Counts: r.Counters, NoCounts: r.NoCounters,
-	}
-	if r.Value != nil {
-		run.Metric = *r.Value
-	}
-	if r.Migrations != nil {
-		run.Migrations = *r.Migrations
-	}
-	if r.RunDelayNs != nil {
-		run.RunDelay, run.HaveRunDelay = time.Duration(*r.RunDelayNs), true
-	}
-	if r.Steal != nil {
-		run.StealShare, run.HaveSteal = *r.Steal, true
-	}
-	if r.OtherCPUs != nil {
-		run.Others, run.HaveOthers = *r.OtherCPUs, true
-	}
+	run := r.RunResult
+	run.Wall, run.User, run.System, run.ClockStep = seconds(r.WallS), seconds(r.UserS), seconds(r.SysS), seconds(r.ClockStepS)
+	run.Metric = *cmp.Or(r.Value, &run.Seconds)
+	run.Migrations, _ = value(r.Migrations)
+	run.RunDelay, run.HaveRunDelay = value(r.RunDelay)
+	run.StealShare, run.HaveSteal = value(r.Steal)
+	run.Others, run.HaveOthers = value(r.OtherCPUs)
 	return run
+}
+
+// known is a value that is null where it is not had; value reads it.
+func known[T any](v T, have bool) *T {
+	if !have {
+		return nil
+	}
+	return &v
+}
+
+func value[T any](p *T) (v T, have bool) {
+	if p != nil {
+		v = *p
+	}
+	return v, p != nil
 }
 
 func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
@@ -229,30 +160,18 @@ func StudyJSON(r bench.Results) ([]byte, error) { return marshal(newStudyRecord(
 
 // ComparisonJSON is the line of one comparison.
 func ComparisonJSON(study, work string, c bench.Comparison) ([]byte, error) {
+	share, metric := c.Comparable && !c.NoShare, c.Metric != (workload.Metric{})
 	rec := comparisonRecord{
 		Type: "comparison", V: recordVersion, Study: study, Workload: work, Base: c.Base.Placement, Placement: c.Other.Placement,
 		BaseRuns: c.Base.Runs, Runs: c.Other.Runs, BaseMedianS: c.Base.Work, MedianS: c.Other.Work,
-		P: c.P, PAdjusted: c.PAdjusted, Different: c.Different, Verdict: c.Verdict, Warnings: c.Warnings,
+		BaseMedian: known(c.Base.Median, metric), Median: known(c.Other.Median, metric),
+		Delta: known(c.Delta, share), DeltaLow: known(c.Low, share && c.HaveInterval), DeltaHigh: known(c.High, share && c.HaveInterval),
+		Difference: known(c.Delta, c.NoShare), DifferenceLow: known(c.Low, c.NoShare && c.HaveInterval), DifferenceHigh: known(c.High, c.NoShare && c.HaveInterval),
+		P: c.P, PAdjusted: c.PAdjusted, Different: c.Different, SmallestVisible: known(c.Visible, share && c.HaveInterval),
+		Verdict: c.Verdict, Warnings: append([]string{}, c.Warnings...),
 	}
-	if rec.Warnings == nil {
-		rec.Warnings = []string{}
-	}
-	if m := c.Metric; m != (workload.Metric{}) {
-		rec.Metric, rec.Unit, rec.HigherIsBetter = m.Name, m.Unit, m.HigherIsBetter
-		rec.BaseMedian, rec.Median = &c.Base.Median, &c.Other.Median
-	}
-	switch {
-	case c.NoShare:
-		rec.Difference = &c.Delta
-		if c.HaveInterval {
-			rec.DifferenceLow, rec.DifferenceHigh = &c.Low, &c.High
-		}
-		return marshal(rec)
-	case c.Comparable:
-		rec.Delta = &c.Delta
-	}
-	if c.HaveInterval {
-		rec.DeltaLow, rec.DeltaHigh, rec.SmallestVisible = &c.Low, &c.High, &c.Visible
+	if metric {
+		rec.Metric, rec.Unit, rec.HigherIsBetter = c.Metric.Name, c.Metric.Unit, c.Metric.HigherIsBetter
 	}
 	return marshal(rec)
 }

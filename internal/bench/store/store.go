@@ -38,17 +38,11 @@ func (s *Store) Path() string { return s.path }
 
 // Begin keeps that a study began.
 func (s *Store) Begin(r bench.Results) error {
-	if s == nil {
-		return nil
-	}
 	return s.append(newStudyRecord(r))
 }
 
 // Add keeps a run of a study.
 func (s *Store) Add(study string, run bench.RunResult) error {
-	if s == nil {
-		return nil
-	}
 	return s.append(newRunRecord(study, run))
 }
 
@@ -57,6 +51,9 @@ var ErrUnwritable = errors.New("a record cannot be written")
 
 // append adds one line, whole or not at all.
 func (s *Store) append(record any) error {
+	if s == nil {
+		return nil
+	}
 	line, err := marshal(record)
 	if err != nil {
 		return fmt.Errorf("store results: %w: %w", ErrUnwritable, err)
@@ -123,9 +120,9 @@ func (s *Store) lockFile(suffix string) (*os.File, error) {
 	return lock, nil
 }
 
-// moveAside puts the lines of an open file that are bad into the file beside, and
-// leaves the good ones alone in this one.
-func (s *Store) moveAside(in io.Reader) error {
+// moveAside puts the lines of the file that are bad into the file beside, and
+// leaves the good ones alone in it.
+func (s *Store) moveAside() error {
 	aside, err := userfile.OpenState(s.CorruptPath(), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
 	if err != nil {
 		return fmt.Errorf("move corrupt results: %w", err)
@@ -133,7 +130,7 @@ func (s *Store) moveAside(in io.Reader) error {
 	defer aside.Close()
 	err = userfile.ReplaceState(s.path, userfile.Synced, func(w io.Writer) error {
 		good := bufio.NewWriter(w)
-		_, _, err := readHistory(in, func(line []byte, ok bool) error {
+		_, _, err := s.scan(func(line []byte, ok bool) error {
 			to := io.Writer(good)
 			if !ok {
 				to = aside

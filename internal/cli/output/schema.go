@@ -106,7 +106,15 @@ func OfStruct(family, kind, help string, record any) Schema {
 func structProperties(t reflect.Type) (out []Property) {
 	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		out = append(out, Property{Name: name, Schema: goSchema(f.Type), Required: !strings.Contains(options, "omitempty")})
+		switch {
+		case name == "-":
+		case f.Anonymous && name == "":
+			out = append(out, structProperties(f.Type)...)
+		case strings.Contains(options, "omitzero"): // null is promised too
+			out = append(out, Property{Name: name, Schema: goSchema(reflect.PointerTo(f.Type))})
+		default:
+			out = append(out, Property{Name: name, Schema: goSchema(f.Type), Required: !strings.Contains(options, "omitempty")})
+		}
 	}
 	return out
 }
