@@ -47,19 +47,18 @@ func (b Bars) caption(bar Bar) string {
 	if bar.Caption != "" {
 		return bar.Caption
 	}
-	most := 0.0
+	return ScaleFor(b.most(), b.Unit).Format(bar.Value)
+}
+
+func (b Bars) most() (v float64) {
 	for _, bar := range b.Bars {
-		most = max(most, bar.Value, bar.UpTo)
+		v = max(v, bar.Value, bar.UpTo)
 	}
-	return ScaleFor(most, b.Unit).Format(bar.Value)
+	return v
 }
 
 func (b Bars) draw(c *canvas) {
-	left, right := 0.0, 0.0
-	for _, bar := range b.Bars {
-		left, right = max(left, textWidth(bar.Label)), max(right, textWidth(b.caption(bar)))
-	}
-	left, right = min(left, Width*0.45)+10, min(right, Width*0.3)+10
+	left, right := margin(b.Bars, func(bar Bar) string { return bar.Label }), margin(b.Bars, b.caption)
 	ax := newAxis(b.values(), false).fromZero(true).onto(left, Width-right)
 	top := c.height
 	for i, bar := range b.Bars {
@@ -72,7 +71,7 @@ func (b Bars) draw(c *canvas) {
 
 func (b Bars) one(c *canvas, ax axis, bar Bar, y, left, right float64) {
 	middle, caption := y+barHeight/2, bar.Label+": "+b.caption(bar)
-	c.text(left-8, middle+Size*0.35, "pt", "end", shorten(bar.Label, Width*0.45))
+	c.label(left, middle, bar.Label)
 	c.rect(ax.at(0), y+4, ax.at(bar.Value)-ax.at(0), barHeight-8, colour(bar.Colour)+" ps", caption)
 	if bar.UpTo > bar.Value {
 		c.rect(ax.at(bar.Value), y+4, ax.at(bar.UpTo)-ax.at(bar.Value), barHeight-8, colour(bar.Colour)+" pf", caption)
@@ -83,6 +82,34 @@ func (b Bars) one(c *canvas, ax axis, bar Bar, y, left, right float64) {
 		c.line(ax.at(bar.High), middle-4, ax.at(bar.High), middle+4, "pw")
 	}
 	c.text(right+8, middle+Size*0.35, "pt m", "start", b.caption(bar))
+}
+
+// labelRoom is how wide the labels of rows are at most.
+const labelRoom = Width * 0.4
+
+// margin is the room that the labels of rows take.
+func margin[R any](rows []R, label func(R) string) float64 {
+	widest := 0.0
+	for _, r := range rows {
+		widest = max(widest, textWidth(label(r)))
+	}
+	return min(widest, labelRoom) + 10
+}
+
+// label writes that of a row whose middle is at y, left of its margin.
+func (c *canvas) label(left, y float64, text string) {
+	c.text(left-8, y+Size*0.35, "pt", "end", shorten(text, labelRoom))
+}
+
+// ticks are marked below the line at y, with a word for what they are of; c goes on below.
+func (c *canvas) ticks(ax axis, y float64, of string) {
+	c.line(ax.from, y, ax.to, y, "px")
+	for _, v := range ax.ticks(8) {
+		c.line(ax.at(v), y, ax.at(v), y+4, "px")
+		c.text(ax.at(v), y+Size*1.4, "pt m", "middle", ax.format(v))
+	}
+	c.height = y + Size*2.6
+	c.text(ax.to, c.height, "pt m", "end", of)
 }
 
 // shorten cuts text that is wider than room.
@@ -116,10 +143,9 @@ func (c *canvas) legend(names []string, x float64) {
 
 // Text draws the bars in lines at most width cells wide.
 func (b Bars) Text(width int) []string {
-	labels, ends, most := 0, 0, 0.0
+	labels, ends, most := 0, 0, b.most()
 	for _, bar := range b.Bars {
 		labels, ends = max(labels, utf8.RuneCountInString(bar.Label)), max(ends, utf8.RuneCountInString(b.caption(bar)))
-		most = max(most, bar.Value, bar.UpTo)
 	}
 	room := max(width-labels-ends-3, 4)
 	var out []string
@@ -132,7 +158,7 @@ func (b Bars) Text(width int) []string {
 		}
 		solid := cells(bar.Value)
 		drawn := strings.Repeat("█", solid) + strings.Repeat("░", max(cells(bar.UpTo)-solid, 0))
-		out = append(out, Cut(fmt.Sprintf("%-*s %s%s %s", labels, bar.Label, drawn, strings.Repeat(" ", max(room-utf8.RuneCountInString(drawn), 0)), b.caption(bar)), width))
+		out = append(out, Cut(fmt.Sprintf("%-*s %-*s %s", labels, bar.Label, room, drawn, b.caption(bar)), width))
 	}
 	return out
 }

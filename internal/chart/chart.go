@@ -22,7 +22,7 @@ import (
 type Figure struct {
 	Title string
 	Note  string // below it; may be empty
-	Plot  Plot
+	Plot  Plot   // nil = the words alone
 }
 
 // Plot is Bars, Effects, Heat, Lines, RunStrips or Spans.
@@ -54,7 +54,11 @@ const Style = `.pt{font:13px system-ui,sans-serif;fill:#1c2430}.pt.m{fill:#5b667
 const colours = 6
 
 // Inline is the figure for a page that has Style: an svg element and nothing else.
-func (f Figure) Inline() string { return f.svg("") }
+func (f Figure) Inline() string {
+	c := f.canvas()
+	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-label="%s">%s</svg>`,
+		num(Width), num(c.height), Escape(f.Title), c.out.String())
+}
 
 // SVG is a document with several figures below each other.
 func SVG(figures []Figure) []byte {
@@ -73,20 +77,17 @@ func SVG(figures []Figure) []byte {
 	return []byte(out.String())
 }
 
-func (f Figure) svg(style string) string {
-	c := f.canvas()
-	return fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-label="%s">%s%s</svg>`,
-		num(Width), num(c.height), Escape(f.Title), style, c.out.String())
-}
-
 // canvas draws the figure. Its height is known afterwards.
 func (f Figure) canvas() *canvas {
 	c := &canvas{height: 2 * Size}
 	c.text(0, Size*1.1, "pt h", "start", f.Title)
-	if f.Plot.Empty() {
+	switch {
+	case f.Plot == nil:
+		c.height -= Size
+	case f.Plot.Empty():
 		c.text(0, c.height+Size, "pt m", "start", "nothing was measured")
 		c.height += 2 * Size
-	} else {
+	default:
 		f.Plot.draw(c)
 	}
 	for _, line := range Wrap(f.Note, noteRunes) {
@@ -179,22 +180,14 @@ func Plural(n int, what string) string {
 // Wrap breaks text between words into lines of at most width cells; a longer word
 // stays whole, as do options, signs and CPU lists, which ansi.Wordwrap breaks at their
 // hyphens.
-func Wrap(text string, width int) []string {
-	var lines []string
-	line := ""
+func Wrap(text string, width int) (lines []string) {
 	for word := range strings.FieldsSeq(text) {
-		switch {
-		case line == "":
-			line = word
-		case ansi.StringWidth(line)+1+ansi.StringWidth(word) > width:
-			lines = append(lines, line)
-			line = word
-		default:
-			line += " " + word
+		last := len(lines) - 1
+		if last < 0 || ansi.StringWidth(lines[last])+1+ansi.StringWidth(word) > width {
+			lines = append(lines, word)
+		} else {
+			lines[last] += " " + word
 		}
-	}
-	if line != "" {
-		lines = append(lines, line)
 	}
 	return lines
 }

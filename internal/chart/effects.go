@@ -2,7 +2,9 @@ package chart
 
 import (
 	"cmp"
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -69,11 +71,8 @@ func (e Effects) words() (worse, better string) {
 // Legend says how Cells are read.
 func (e Effects) Legend(ascii bool) string {
 	text := "● estimate, ├─┤ its 95 % interval"
-	for _, r := range e.Rows {
-		if r.Published != nil {
-			text += ", ○ published"
-			break
-		}
+	if slices.ContainsFunc(e.Rows, func(r EffectRow) bool { return r.Published != nil }) {
+		text += ", ○ published"
 	}
 	if ascii {
 		return ASCII.Replace(text)
@@ -98,33 +97,43 @@ func (e Effects) Cells(width int, ascii bool) (head string, rows []string) {
 	return e.head(ax, width), rows
 }
 
-// head is the ticks, zero first, and the words at the ends where they fit.
-func (e Effects) head(ax axis, width int) string {
-	cells := blanks(width)
-	put := func(from int, text string) {
-		label := []rune(text)
-		if from < 0 || from+len(label) > width {
-			return
-		}
-		for _, c := range cells[max(from-1, 0):min(from+len(label)+1, width)] {
-			if c != ' ' {
-				return
-			}
-		}
-		copy(cells[from:], label)
-	}
-	tick := func(v float64) {
-		label := tickLabel(v)
-		put(int(math.Round(ax.at(v)))-utf8.RuneCountInString(label)/2, label)
-	}
+// head is the ticks, zero first, and the words at the ends where they fit; where a side has
+// no tick then, its end is one.
+func (e Effects) head(ax axis, width int) (head string) {
 	worse, better := e.words()
-	tick(0)
-	put(0, worse)
-	put(width-utf8.RuneCountInString(better), better)
-	for _, v := range ax.ticks(max(width/effectTick, 2)) {
-		tick(v)
+	low, high := tickLabel(ax.low), tickLabel(ax.high)
+	lefts, rights := []string{worse, low + " " + worse, low}, []string{better, better + " " + high, high}
+	for len(lefts) > 0 && len(rights) > 0 {
+		cells := blanks(width)
+		put := func(from int, text string) bool {
+			label := []rune(text)
+			if from < 0 || from+len(label) > width || strings.TrimSpace(string(cells[max(from-1, 0):min(from+len(label)+1, width)])) != "" {
+				return false
+			}
+			return copy(cells[from:], label) > 0
+		}
+		tick := func(v float64) bool {
+			label := tickLabel(v)
+			return put(int(math.Round(ax.at(v)))-utf8.RuneCountInString(label)/2, label)
+		}
+		tick(0)
+		left := put(0, lefts[0]) && lefts[0] != worse
+		right := put(width-utf8.RuneCountInString(rights[0]), rights[0]) && rights[0] != better
+		for _, v := range ax.ticks(max(width/effectTick, 2)) {
+			placed := tick(v)
+			left, right = left || placed && v < 0, right || placed && v > 0
+		}
+		if head = string(cells); left && right {
+			break
+		}
+		if !left {
+			lefts = lefts[1:]
+		}
+		if !right {
+			rights = rights[1:]
+		}
 	}
-	return string(cells)
+	return head
 }
 
 // tickLabel has no sign: the words at the ends of the axis say which side is which.
@@ -187,8 +196,7 @@ func (e Effects) Text(width int) []string {
 	labels = min(labels, width/3)
 	head, rows := e.Cells(width-labels-2, false)
 	line := func(label, cells string) string {
-		label = Cut(label, labels)
-		return Cut(label+strings.Repeat(" ", labels-utf8.RuneCountInString(label)+2)+cells, width)
+		return Cut(fmt.Sprintf("%-*s%s", labels+2, Cut(label, labels), cells), width)
 	}
 	out := []string{line("", head)}
 	for i, r := range e.Rows {
@@ -202,23 +210,20 @@ func (r EffectRow) Numbers() string {
 	if r.Remark != "" {
 		return r.Remark
 	}
+	plus := ""
+	if r.Value > 0 {
+		plus = "+"
+	}
 	if !r.HaveInterval {
-		return plus(r.Value) + Percents(r.Value)[0] + " %"
+		return plus + Percents(r.Value)[0] + " %"
 	}
 	p := Percents(r.Value, r.Low, r.High)
-	return plus(r.Value) + p[0] + " % (" + p[1] + " to " + p[2] + " %)"
-}
-
-func plus(v float64) string {
-	if v > 0 {
-		return "+"
-	}
-	return ""
+	return plus + p[0] + " % (" + p[1] + " to " + p[2] + " %)"
 }
 
 // Percents prints shares in per cent, without the sign of it, with as many decimals as
 // the largest needs for two digits, and more where another would be 0.
-func Percents(shares ...float64) []string {
+func Percents(shares ...float64) (out []string) {
 	most := 0.0
 	for _, s := range shares {
 		most = max(most, math.Abs(s*100))
@@ -227,22 +232,15 @@ func Percents(shares ...float64) []string {
 	for limit := 9.95; most > 0 && most < limit && decimals < 2; limit /= 10 {
 		decimals++
 	}
-	for again := true; again && decimals < 3; {
-		again = false
-		for _, s := range shares {
-			again = again || s != 0 && math.Abs(s*100) < 0.5*math.Pow(10, -float64(decimals))
-		}
-		if again {
-			decimals++
-		}
+	for decimals < 3 && slices.ContainsFunc(shares, func(s float64) bool { return s != 0 && math.Abs(s*100) < 0.5*math.Pow(10, -float64(decimals)) }) {
+		decimals++
 	}
-	out := make([]string, len(shares))
-	for i, s := range shares {
+	for _, s := range shares {
 		text := strconv.FormatFloat(math.Abs(s*100), 'f', decimals, 64)
 		if s < 0 && strings.Trim(text, "0.") != "" {
 			text = "−" + text
 		}
-		out[i] = text
+		out = append(out, text)
 	}
 	return out
 }
@@ -251,11 +249,8 @@ func Percents(shares ...float64) []string {
 const effectHeight = 26.0
 
 func (e Effects) draw(c *canvas) {
-	left, right := 0.0, 0.0
-	for _, r := range e.Rows {
-		left, right = max(left, textWidth(r.Label)), max(right, textWidth(r.Numbers()))
-	}
-	left, right = min(left, Width*0.35)+10, Width-min(right, Width*0.35)-14
+	left := margin(e.Rows, func(r EffectRow) string { return r.Label })
+	right := Width - margin(e.Rows, EffectRow.Numbers) - 4
 	ax := e.axis().onto(left+8, right-8)
 	top := c.height
 	bottom := top + float64(len(e.Rows))*effectHeight
@@ -278,8 +273,8 @@ func (e Effects) draw(c *canvas) {
 
 func (r EffectRow) draw(c *canvas, ax axis, y, left, right float64) {
 	caption := r.Label + ": " + r.Numbers()
-	c.text(left-8, y+Size*0.35, "pt", "end", shorten(r.Label, Width*0.35))
-	c.text(right+8, y+Size*0.35, "pt", "start", shorten(r.Numbers(), Width*0.35))
+	c.label(left, y, r.Label)
+	c.text(right+8, y+Size*0.35, "pt", "start", shorten(r.Numbers(), labelRoom))
 	at := func(v float64) float64 { return min(max(ax.at(v), left), right) }
 	if r.Remark == "" {
 		if r.HaveInterval {

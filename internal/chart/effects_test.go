@@ -18,7 +18,7 @@ func TestEffectCells(t *testing.T) {
 		{Label: "idle", Remark: "too few runs"},
 	}}
 	head, rows := e.Cells(53, false)
-	assert.Regexp(t, `^slower +0 +1 % +2 % +3 % +faster$`, head)
+	assert.Regexp(t, `^1\.3 % slower +0 +1 % +2 % +3 % +faster$`, head)
 	for _, line := range append(rows, head) {
 		assert.Equal(t, 53, len([]rune(line)))
 	}
@@ -39,6 +39,16 @@ func TestEffectCells(t *testing.T) {
 	}
 	assert.Contains(t, e.Legend(false), "○ published")
 	assert.NotContains(t, Effects{}.Legend(false), "published")
+}
+
+// TestAnAxisHasATickOnEachSide, and zero, as narrow as tables make it.
+func TestAnAxisHasATickOnEachSide(t *testing.T) {
+	for _, rows := range [][]EffectRow{nil, {{Value: 0.02, Low: 0.01, High: 0.03, HaveInterval: true}}, {{Value: -0.7}}, {{Value: 0.004}, {Value: -0.11}}} {
+		for width := 24; width < 70; width++ {
+			head, _ := Effects{Rows: rows}.Cells(width, false)
+			assert.Regexp(t, `\d %.*\b0\b.*\d %`, head)
+		}
+	}
 }
 
 // TestAnAxisIsAtLeastOnePerCentWide: one of a billionth would show noise as an effect.

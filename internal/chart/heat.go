@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Heat is a table of values whose cells are shaded by them.
@@ -18,11 +19,7 @@ func (h Heat) Empty() bool { return len(h.Values) == 0 || len(h.Columns) == 0 }
 const cellHeight = 38.0
 
 func (h Heat) draw(c *canvas) {
-	left := 0.0
-	for _, r := range h.Rows {
-		left = max(left, textWidth(r))
-	}
-	left = min(left, Width*0.4) + 10
+	left := margin(h.Rows, strings.Clone)
 	wide := min((Width-left)/float64(len(h.Columns)), 160)
 	for i, name := range h.Columns {
 		c.text(left+(float64(i)+0.5)*wide, c.height+Size, "pt m", "middle", shorten(name, wide))
@@ -38,7 +35,7 @@ func (h Heat) draw(c *canvas) {
 	}
 	for i, row := range h.Values {
 		y := c.height + float64(i)*cellHeight
-		c.text(left-8, y+cellHeight/2+Size*0.35, "pt", "end", shorten(h.Rows[i], Width*0.4))
+		c.label(left, y+cellHeight/2, h.Rows[i])
 		for k, v := range row {
 			if !math.IsNaN(v) {
 				h.cell(c, left+float64(k)*wide, y, wide, shade(v, low, high), i, k)

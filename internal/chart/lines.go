@@ -3,6 +3,7 @@ package chart
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -35,12 +36,7 @@ type Mark struct {
 
 // Empty reports whether no curve has a point.
 func (l Lines) Empty() bool {
-	for _, line := range l.Lines {
-		if len(line.Points) > 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(l.Lines, func(line Line) bool { return len(line.Points) > 0 })
 }
 
 const linesHeight = 260.0
@@ -92,11 +88,6 @@ func (l Lines) draw(c *canvas) {
 		c.line(left, y.at(v), right, y.at(v), "pg")
 		c.text(left-6, y.at(v)+Size*0.35, "pt m", "end", y.format(v))
 	}
-	for _, v := range x.ticks(8) {
-		c.line(x.at(v), bottom, x.at(v), bottom+4, "px")
-		c.text(x.at(v), bottom+Size*1.4, "pt m", "middle", x.format(v))
-	}
-	c.line(left, bottom, right, bottom, "px")
 	for _, m := range l.Marks {
 		if m.X < x.low || m.X > x.high {
 			continue
@@ -109,8 +100,7 @@ func (l Lines) draw(c *canvas) {
 		line.draw(c, x, y, i, x.format)
 		names = append(names, line.Name)
 	}
-	c.height = bottom + Size*2.6
-	c.text(right, c.height, "pt m", "end", l.X)
+	c.ticks(x, bottom, l.X)
 	c.height += Size * 0.2
 	if len(l.Lines) > 1 {
 		c.legend(names, left)

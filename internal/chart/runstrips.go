@@ -130,17 +130,16 @@ func (s RunStrips) Text(width int) []string {
 const runHeight = 30.0
 
 func (s RunStrips) draw(c *canvas) {
-	left, longest := 0.0, 1
+	left, longest := margin(s.Strips, func(one RunStrip) string { return one.Label }), 1
 	for _, one := range s.Strips {
-		left, longest = max(left, textWidth(one.Label)), max(longest, len(one.Runs))
+		longest = max(longest, len(one.Runs))
 	}
-	left = min(left, Width*0.35) + 10
 	low, high := s.ends()
 	scale := ScaleFor(max(math.Abs(low), math.Abs(high)), s.Unit)
 	each := min((Width-left)/float64(longest), 24)
 	for _, one := range s.Strips {
 		bottom := c.height + runHeight - 4
-		c.text(left-8, bottom-Size*0.3, "pt", "end", shorten(one.Label, Width*0.35))
+		c.label(left, bottom-Size*0.65, one.Label)
 		c.line(left, bottom, left+each*float64(longest), bottom, "pg")
 		for i, v := range one.Runs {
 			h := max(min(max((v-low)/(high-low), 0), 1)*(runHeight-8), 1)

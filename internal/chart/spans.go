@@ -29,15 +29,11 @@ func (s Spans) Empty() bool { return len(s.Rows) == 0 || s.End <= 0 }
 const spanHeight = 30.0
 
 func (s Spans) draw(c *canvas) {
-	left := 0.0
-	for _, r := range s.Rows {
-		left = max(left, textWidth(r.Label))
-	}
-	left = min(left, Width*0.4) + 10
+	left := margin(s.Rows, func(r SpanRow) string { return r.Label })
 	ax := axis{low: 0, high: s.End, format: Short}.onto(left, Width-16)
 	for i, r := range s.Rows {
 		y := c.height + float64(i)*spanHeight
-		c.text(left-8, y+spanHeight/2+Size*0.35, "pt", "end", shorten(r.Label, Width*0.4))
+		c.label(left, y+spanHeight/2, r.Label)
 		if r.Filled {
 			c.rect(left, y+3, Width-16-left, spanHeight-6, colour(0)+" ps", "")
 		}
@@ -50,13 +46,6 @@ func (s Spans) draw(c *canvas) {
 			c.rect(ax.at(sp.From), y+3, max(ax.at(to)-ax.at(sp.From), 0.5), spanHeight-6, colour(sp.Colour)+" ps", Short(sp.From)+" to "+Short(sp.To)+" "+s.Unit)
 		}
 	}
-	bottom := c.height + float64(len(s.Rows))*spanHeight
-	c.line(left, bottom, Width-16, bottom, "px")
-	for _, v := range ax.ticks(8) {
-		c.line(ax.at(v), bottom, ax.at(v), bottom+4, "px")
-		c.text(ax.at(v), bottom+Size*1.4, "pt m", "middle", Short(v))
-	}
-	c.height = bottom + Size*2.6
-	c.text(Width-16, c.height, "pt m", "end", s.Unit)
+	c.ticks(ax, c.height+float64(len(s.Rows))*spanHeight, s.Unit)
 	c.legend(s.Legend, left)
 }
