@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 
 	"piton/internal/bench"
@@ -41,4 +42,17 @@ func Own(r bench.Results, p bench.Placement) []chart.Figure {
 		figures[i].Title += fmt.Sprintf(" (%s, run %d)", p, last.Index+1)
 	}
 	return figures
+}
+
+// SVG has the figures of sections in one document. A section without one has its answer, which
+// says what is missing.
+func SVG(sections []Section) []byte {
+	var figures []chart.Figure
+	for _, s := range sections {
+		if len(s.Figures) == 0 {
+			s.Figures = []chart.Figure{{Title: s.Title, Note: cmp.Or(s.Answer, "Nothing was measured.")}}
+		}
+		figures = append(figures, s.Figures...)
+	}
+	return chart.SVG(figures)
 }

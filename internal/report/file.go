@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"piton/internal/chart"
 	"piton/internal/userfile"
 )
 
@@ -25,14 +24,10 @@ func WriteFiles(dir, name string, p Page) (html, svg string, err error) {
 	if err := userfile.MakeDir(dir); err != nil {
 		return "", "", fmt.Errorf("write the report: %w", err)
 	}
-	var figures []chart.Figure
-	for _, s := range p.Sections {
-		figures = append(figures, s.Figures...)
-	}
 	if err := WriteFile(html, p); err != nil {
 		return "", "", err
 	}
-	return html, svg, replace(svg, chart.SVG(figures))
+	return html, svg, replace(svg, SVG(p.Sections))
 }
 
 func replace(path string, content []byte) error {

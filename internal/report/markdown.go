@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -36,16 +37,7 @@ func Markdown(w io.Writer, sections []Section) error {
 			}
 		}
 		for _, t := range s.Tables {
-			switch {
-			case len(t.Rows) == 0:
-			case t.Folded:
-				fmt.Fprintf(&out, "\n<details><summary>%s</summary>\n\n", plain(t.Title))
-				t.markdown(&out)
-				out.WriteString("\n</details>\n")
-			default:
-				fmt.Fprintf(&out, "\n### %s\n\n", plain(t.Title))
-				t.markdown(&out)
-			}
+			t.markdown(&out)
 		}
 		if len(s.Notes) > 0 {
 			out.WriteString("\n")
@@ -59,6 +51,14 @@ func Markdown(w io.Writer, sections []Section) error {
 }
 
 func (t Table) markdown(out *strings.Builder) {
+	if len(t.Rows) == 0 {
+		return
+	}
+	head, end := "\n### %s\n\n", ""
+	if t.Folded {
+		head, end = "\n<details><summary>%s</summary>\n\n", "\n</details>\n"
+	}
+	fmt.Fprintf(out, head, plain(t.Title))
 	row := func(cells []string) {
 		for _, c := range cells {
 			out.WriteString("| " + plain(c) + " ")
@@ -67,16 +67,15 @@ func (t Table) markdown(out *strings.Builder) {
 	}
 	row(t.Head)
 	for i := range t.Head {
-		if t.Numeric(i) {
-			out.WriteString("|---:")
-		} else {
-			out.WriteString("|---")
+		if out.WriteString("|---"); t.Numeric(i) {
+			out.WriteString(":")
 		}
 	}
 	out.WriteString("|\n")
 	for _, r := range t.Rows {
 		row(r)
 	}
+	out.WriteString(end)
 }
 
 var markdownEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", `\|`, "*", `\*`, "_", `\_`, "`", "\\`",
@@ -100,51 +99,36 @@ func visible(text string) string {
 // Text writes the table with aligned columns. Where it is wider than width, which
 // is 0 for no limit, columns that do not fit follow below, behind the Keys again.
 func (t Table) Text(w io.Writer, width int) error {
-	widths := make([]int, len(t.Head))
-	rows := append([][]string{t.Head}, t.Rows...)
-	for _, row := range rows {
-		for i, c := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(visible(c)))
-		}
-	}
-	keys, used := max(t.Keys, 1), 0
-	for i := range keys {
-		used += widths[i] + 2
-	}
-	for from := keys; from < len(t.Head) || from == keys; {
-		to := from
-		for room := width - used + 2; to < len(t.Head) && (width == 0 || to == from || room >= widths[to]+2); to++ {
-			room -= widths[to] + 2
-		}
-		columns := make([]int, 0, len(t.Head))
-		for i := range to {
-			if i < keys || i >= from {
-				columns = append(columns, i)
-			}
-		}
-		if err := t.block(w, rows, widths, columns); err != nil {
-			return err
-		}
-		from = max(to, from+1)
-	}
-	return nil
-}
-
-// block writes some columns of the table.
-func (t Table) block(w io.Writer, rows [][]string, widths, columns []int) error {
 	var out strings.Builder
-	for _, row := range rows {
-		line := ""
-		for _, i := range columns {
-			c := visible(row[i])
-			gap := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(c))
-			if t.Numeric(i) {
-				line += gap + c + "  "
-			} else {
-				line += c + gap + "  "
-			}
+	widths, rows := make([]int, len(t.Head)), append([][]string{t.Head}, t.Rows...)
+	for i := range t.Head {
+		for _, row := range rows {
+			widths[i] = max(widths[i], utf8.RuneCountInString(visible(row[i])))
 		}
-		out.WriteString(strings.TrimRight(line, " ") + "\n")
+		if !t.Numeric(i) {
+			widths[i] = -widths[i]
+		}
+	}
+	size := func(i int) int { return max(widths[i], -widths[i]) + 2 }
+	keys, used := min(max(t.Keys, 1), len(t.Head)), -2
+	for i := range keys {
+		used += size(i)
+	}
+	for from, once := keys, true; once || from < len(t.Head); once = false {
+		to, room := from, width-used
+		for ; to < len(t.Head) && (width == 0 || to == from || room >= size(to)); to++ {
+			room -= size(to)
+		}
+		for _, row := range rows {
+			line := ""
+			for i := range to {
+				if i < keys || i >= from {
+					line += fmt.Sprintf("%*s  ", widths[i], visible(row[i]))
+				}
+			}
+			out.WriteString(strings.TrimRight(line, " ") + "\n")
+		}
+		from = to
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -153,49 +137,30 @@ func (t Table) block(w io.Writer, rows [][]string, widths, columns []int) error 
 // Text writes a section for a terminal of width cells, 0 for no limit, with no other
 // figures than effects.
 func Text(w io.Writer, s Section, width int) error {
-	wrapped := func(text string) error {
-		lines := []string{visible(text)}
-		if width > 0 {
-			lines = chart.Wrap(visible(text), width)
+	var out strings.Builder
+	wrapped := func(text string) {
+		for _, line := range chart.Wrap(visible(text), cmp.Or(width, math.MaxInt)) {
+			out.WriteString(line + "\n")
 		}
-		for _, l := range lines {
-			if _, err := fmt.Fprintln(w, l); err != nil {
-				return err
-			}
-		}
-		return nil
 	}
 	for _, l := range append([]string{s.Title, s.Answer}, s.Lead...) {
-		if l == "" {
-			continue
-		}
-		if err := wrapped(l); err != nil {
-			return err
-		}
+		wrapped(l)
 	}
 	for _, f := range s.Figures {
 		if e, ok := f.Plot.(chart.Effects); ok && !e.Empty() {
 			lines := e.Text(cmp.Or(width, figureWidth))
-			if _, err := fmt.Fprintf(w, "\n%s\n%s\n", visible(f.Title), visible(strings.Join(lines, "\n"))); err != nil {
-				return err
-			}
+			fmt.Fprintf(&out, "\n%s\n%s\n", visible(f.Title), visible(strings.Join(lines, "\n")))
 		}
 	}
 	for _, t := range s.Tables {
-		if t.Below || len(t.Rows) == 0 {
-			continue
-		}
-		if _, err := fmt.Fprintf(w, "\n%s\n", visible(t.Title)); err != nil {
-			return err
-		}
-		if err := t.Text(w, width); err != nil {
-			return err
+		if !t.Below && len(t.Rows) > 0 {
+			fmt.Fprintf(&out, "\n%s\n", visible(t.Title))
+			_ = t.Text(&out, width) // a Builder takes everything
 		}
 	}
 	for _, n := range s.Notes {
-		if err := wrapped("note: " + n); err != nil {
-			return err
-		}
+		wrapped("note: " + n)
 	}
-	return nil
+	_, err := io.WriteString(w, out.String())
+	return err
 }

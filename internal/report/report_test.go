@@ -53,3 +53,29 @@ func TestTheAnswerComesFirst(t *testing.T) {
 	require.NoError(t, HTML(&html, Page{Sections: []Section{s}}))
 	assert.Regexp(t, `(?s)<h2>Queens</h2>\n<p class="answer">fifo is &lt;2 % faster\.</p>\n<p>As of then\.</p>\n<figure>.*<h3>Placements</h3>`, html.String())
 }
+
+// TestAPictureOfNothingSaysWhy: a study where nothing could be judged has nothing to draw.
+func TestAPictureOfNothingSaysWhy(t *testing.T) {
+	svg := string(SVG([]Section{{Title: "Queens", Answer: "Today: too few runs."}, {Title: "Matrix"}}))
+	for _, text := range []string{"Queens", "Today: too few runs.", "Matrix", "Nothing was measured."} {
+		assert.Contains(t, svg, ">"+text+"</text>")
+	}
+}
+
+// TestATableFitsItsWidth: columns without room follow below, behind the keys.
+func TestATableFitsItsWidth(t *testing.T) {
+	table := Table{Keys: 1, Head: []string{"cell", "runs", "verdict"}, Rows: [][]string{{"a", "10", "no difference"}, {"bcd", "9", "faster"}}}
+	for width, want := range map[int]string{
+		0:  "cell  runs  verdict\na       10  no difference\nbcd      9  faster\n",
+		25: "cell  runs  verdict\na       10  no difference\nbcd      9  faster\n",
+		24: "cell  runs\na       10\nbcd      9\ncell  verdict\na     no difference\nbcd   faster\n",
+		5:  "cell  runs\na       10\nbcd      9\ncell  verdict\na     no difference\nbcd   faster\n",
+	} {
+		var out bytes.Buffer
+		require.NoError(t, table.Text(&out, width))
+		assert.Equal(t, want, out.String(), width)
+	}
+	var out bytes.Buffer
+	require.NoError(t, Table{Head: []string{"one"}, Rows: [][]string{{"x"}}}.Text(&out, 80))
+	assert.Equal(t, "one\nx\n", out.String())
+}

@@ -166,11 +166,7 @@ func writeSections(w io.Writer, format, title string, sections []report.Section)
 	case asHTML:
 		return report.HTML(w, report.Page{Title: title, Sections: sections})
 	}
-	var figures []chart.Figure
-	for _, s := range sections {
-		figures = append(figures, s.Figures...)
-	}
-	_, err := w.Write(chart.SVG(figures))
+	_, err := w.Write(report.SVG(sections))
 	return err
 }
 
