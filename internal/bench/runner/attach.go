@@ -8,7 +8,6 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/kernel"
-	"piton/internal/sample"
 )
 
 // settle is the share of a period that is not counted, so that caches are warm
@@ -72,7 +71,7 @@ func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunRe
 		return err
 	}
 	defer m.Close()
-	before, host := r.count(run.PID), r.readHost(run.PID)
+	counted, host := r.count(run.PID, nil), r.readHost(run.PID)
 	began := time.Now()
 	if err := Pause(ctx, study.Period-time.Duration(settle*float64(study.Period))); err != nil {
 		return err
@@ -84,9 +83,7 @@ func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunRe
 	}
 	run.Seconds = run.Wall.Seconds()
 	run.Metric = grown / run.Seconds
-	if run.MigrationSource = sample.SourceNone.String(); before != nil {
-		r.count(run.PID).since(before, run)
-	}
+	counted.into(run)
 	own, err := kernel.ProcessTime(run.PID)
 	r.besides(host, run)
 	less(run, time.Duration(own))

@@ -28,14 +28,18 @@ type perf struct {
 	open     func(c kernel.Counter, tid kernel.TID, leader int) (int, error) // kernel.OpenTaskCounter
 	counters []kernel.Counter
 	fds      [][]int // of each counter, one a thread
-	absent   []kernel.Counter
+	// outside are threads that have yet to be moved to where they were placed; moved are the
+	// counters of migrations that have that move in them.
+	outside []kernel.TID
+	moved   []int
+	absent  []kernel.Counter
 	// missing is why some are not counted, nil if all are.
 	missing error
 }
 
 // openPerf opens the counters that can be had. What cannot be is left out.
-func openPerf(p procfs.FS, pid kernel.TID, groups [][]kernel.Counter) *perf {
-	all := &perf{open: kernel.OpenTaskCounter}
+func openPerf(p procfs.FS, pid kernel.TID, groups [][]kernel.Counter, outside []kernel.TID) *perf {
+	all := &perf{open: kernel.OpenTaskCounter, outside: outside}
 	tids, err := p.Threads(pid)
 	if err != nil {
 		all.missing = err
@@ -71,9 +75,9 @@ func (p *perf) lacks() error {
 	case slices.Contains(p.absent, kernel.Cycles) && !slices.ContainsFunc(p.counters, kernel.Counter.Hardware):
 		return errors.New("no PMU: hardware counters not available")
 	}
-	names := make([]string, len(p.absent))
-	for i, c := range p.absent {
-		names[i] = c.Name
+	var names []string
+	for _, c := range p.absent {
+		names = append(names, c.Name)
 	}
 	return fmt.Errorf("the PMU does not count %s", strings.Join(names, ", "))
 }
@@ -108,6 +112,9 @@ func (p *perf) group(tids []kernel.TID, group []kernel.Counter) error {
 				leader = fd
 			}
 			opened[i] = append(opened[i], fd)
+			if c == kernel.TaskMigrations && slices.Contains(p.outside, tid) {
+				p.moved = append(p.moved, fd)
+			}
 		}
 	}
 	for i, c := range group {
@@ -133,6 +140,9 @@ func (p *perf) read() (counts []bench.Count, starved []string) {
 				continue
 			}
 			enabled, running = enabled+on, running+ran
+			if value > 0 && slices.Contains(p.moved, fd) {
+				value--
+			}
 			if ran > 0 {
 				sum.Value += float64(value) * float64(on) / float64(ran)
 			}
@@ -186,7 +196,7 @@ type counted struct {
 }
 
 func instructionsMeter(p procfs.FS, pid kernel.TID) (Meter, error) {
-	m := &counted{p: openPerf(p, pid, [][]kernel.Counter{{kernel.Instructions}})}
+	m := &counted{p: openPerf(p, pid, [][]kernel.Counter{{kernel.Instructions}}, nil)}
 	if m.p.missing != nil {
 		return nil, m.p.missing
 	}

@@ -2,63 +2,48 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"piton/internal/bench"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/procfs"
 	"piton/internal/sample"
 )
 
-// counters is what the kernel counted for each thread of a process so far.
-type counters map[kernel.TID]threadCounters
+// counters count migrations and run delay of all threads of a process from a moment on.
+type counters struct{ migrations, delay *threads }
 
-type threadCounters struct {
-	migrations               uint64
-	runDelayNs               uint64
-	haveMigrations, haveTime bool
+// count begins to count. The move of a thread that is outside of where it was placed is its
+// placement's, not the run's.
+func (r *Runner) count(pid kernel.TID, outside []kernel.TID) counters {
+	c := counters{newThreads(r.Proc, pid, migrationsOf), newThreads(r.Proc, pid, runDelayMs)}
+	for _, tid := range outside {
+		c.migrations.last[tid]++
+	}
+	return c
 }
 
-// count reads the counters of all threads. What cannot be read is not had.
-func (r *Runner) count(pid kernel.TID) counters {
-	threads, err := r.Proc.Threads(pid)
-	if err != nil {
-		return nil
-	}
-	all := make(counters, len(threads))
-	for _, tid := range threads {
-		var t threadCounters
-		if s, err := r.Proc.Sched(pid, tid); err == nil {
-			t.migrations, t.haveMigrations = s.Migrations, true
-		}
-		var st procfs.Schedstat
-		if st, err = r.Proc.Schedstat(pid, tid); err == nil {
-			t.runDelayNs, t.haveTime = st.RunDelayNs, true
-		}
-		all[tid] = t
-	}
-	return all
+// outside are the threads that were last on none of these CPUs: a task that sleeps is moved
+// when it wakes up.
+func (r *Runner) outside(pid kernel.TID, cpus cpuset.Set) []kernel.TID {
+	tids, _ := r.Proc.Threads(pid)
+	return slices.DeleteFunc(tids, func(tid kernel.TID) bool {
+		st, err := r.Proc.ThreadStat(pid, tid)
+		return err != nil || cpus.Has(cpuset.CPU(st.LastCPU))
+	})
 }
 
-// since puts into run what was counted after before. Threads born meanwhile
+// into puts into run what was counted. Threads born meanwhile
 // count from 0 (sched_fork in kernel/sched/core.c clears the counters).
-func (c counters) since(before counters, run *bench.RunResult) {
-	run.Threads = len(c)
+func (c counters) into(run *bench.RunResult) {
 	run.MigrationSource = sample.SourceNone.String()
-	var delay uint64
-	for tid, now := range c {
-		then := before[tid]
-		if now.haveMigrations {
-			run.Migrations += now.migrations - min(then.migrations, now.migrations)
-			run.MigrationSource = sample.SourceSched.String()
-		}
-		if now.haveTime {
-			delay += now.runDelayNs - min(then.runDelayNs, now.runDelayNs)
-			run.HaveRunDelay = true
-		}
+	if moves, err := c.migrations.Grown(); err == nil {
+		run.Migrations, run.MigrationSource = uint64(moves), sample.SourceSched.String()
 	}
-	run.RunDelay = time.Duration(delay)
+	ms, err := c.delay.Grown()
+	run.RunDelay, run.HaveRunDelay = time.Duration(ms*float64(time.Millisecond)), err == nil
+	run.Threads = c.delay.now
 }
 
 // state is how a thread is placed.
@@ -68,9 +53,7 @@ type state struct {
 	nice     int
 }
 
-func (r *Runner) stateOf(tid kernel.TID) (state, error) {
-	var s state
-	var err error
+func (r *Runner) stateOf(tid kernel.TID) (s state, err error) {
 	if s.affinity, err = r.Scheduler.Affinity(tid); err != nil {
 		return state{}, err
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"time"
 
 	"piton/internal/bench"
@@ -57,11 +58,11 @@ func (e *estimate) add(run time.Duration) { e.done++; e.spent += run }
 func (e *estimate) total() int { return max(e.study.Total(), e.done) }
 
 // remaining is the time until the last planned run, and no longer than the budget.
-func (e *estimate) remaining() (time.Duration, bool) {
+func (e *estimate) remaining() (left time.Duration, known bool) {
 	if e.done == 0 {
 		return 0, false
 	}
-	left := e.spent / time.Duration(e.done) * time.Duration(e.total()-e.done)
+	left = e.spent / time.Duration(e.done) * time.Duration(e.total()-e.done)
 	budget := max(e.study.Budget-e.spent, 0)
 	switch {
 	case e.study.Until > 0 && e.total() == e.done: // until it is narrow, or the budget is spent
@@ -70,4 +71,11 @@ func (e *estimate) remaining() (time.Duration, bool) {
 		left = min(left, budget)
 	}
 	return left, true
+}
+
+// missing are the runs of a round that have not been made.
+func missing(r *bench.Results, n int) []slot {
+	return slices.DeleteFunc(round(r.Study, n), func(s slot) bool {
+		return s.index >= 0 && slices.ContainsFunc(r.Runs, func(run bench.RunResult) bool { return run.Placement == s.placement && run.Index == s.index })
+	})
 }

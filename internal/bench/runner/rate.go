@@ -39,11 +39,11 @@ func (r Rate) Open(p procfs.FS, pid kernel.TID) (Meter, error) { return r.open(p
 
 // rates are those of the kernel, for any process.
 var rates = []Rate{
-	{Name: "run-delay", Help: "run delay of its threads", Unit: "ms/s", open: threadMeter(runDelayMs)},
+	{Name: "run-delay", Help: "run delay of its threads", Unit: "ms/s", open: threadFigure(runDelayMs).meter},
 	{Name: "cpu", Help: "CPU time", Unit: "ms/s", Higher: true, open: cpuMeter},
-	{Name: "migrations", Help: "migrations of its threads", Unit: "/s", open: threadMeter(migrationsOf)},
-	{Name: "switches", Help: "voluntary context switches", Unit: "/s", Higher: true, open: threadMeter(voluntary)},
-	{Name: "preemptions", Help: "involuntary context switches", Unit: "/s", open: threadMeter(involuntary)},
+	{Name: "migrations", Help: "migrations of its threads", Unit: "/s", open: threadFigure(migrationsOf).meter},
+	{Name: "switches", Help: "voluntary context switches", Unit: "/s", Higher: true, open: threadFigure(voluntary).meter},
+	{Name: "preemptions", Help: "involuntary context switches", Unit: "/s", open: threadFigure(involuntary).meter},
 	{Name: "bytes", Help: "bytes read and written; where there is eBPF, those sent and received as well", Unit: "B/s", Higher: true, open: bytesMeter},
 	{Name: "calls", Help: "system calls (eBPF)", Unit: "/s", Higher: true, open: callsMeter},
 	{Name: "instructions", Help: "instructions (hardware counter)", Unit: "/s", Higher: true, open: instructionsMeter},
@@ -59,13 +59,12 @@ func RateHelp() string {
 	return b.String()
 }
 
-// RateWords are the names of the rates, for completion.
-func RateWords() []string {
-	out := []string{workload.CounterFile}
+// RateWords are the names of the rates, for completion, that of a file last.
+func RateWords() (out []string) {
 	for _, r := range rates {
 		out = append(out, r.Name)
 	}
-	return out
+	return append(out, workload.CounterFile)
 }
 
 // FindRate finds a rate by what the user wrote; the error names all that there are.
@@ -77,11 +76,7 @@ func FindRate(name string) (Rate, error) {
 	}
 	i := slices.IndexFunc(rates, func(r Rate) bool { return r.Name == name })
 	if i < 0 {
-		var names []string
-		for _, r := range rates {
-			names = append(names, r.Name)
-		}
-		return Rate{}, fmt.Errorf("unknown rate %q; rates are %s and %sPATH", name, strings.Join(names, ", "), workload.CounterFile)
+		return Rate{}, fmt.Errorf("unknown rate %q; rates are %sPATH", name, strings.Join(RateWords(), ", "))
 	}
 	return rates[i], nil
 }
@@ -188,16 +183,23 @@ func bytesMeter(p procfs.FS, pid kernel.TID) (Meter, error) {
 type threads struct {
 	proc procfs.FS
 	pid  kernel.TID
-	of   func(p procfs.FS, pid, tid kernel.TID) (float64, error)
+	of   threadFigure
 	last map[kernel.TID]float64
+	now  int // how many there are
 }
 
-func threadMeter(of func(p procfs.FS, pid, tid kernel.TID) (float64, error)) func(procfs.FS, kernel.TID) (Meter, error) {
-	return func(p procfs.FS, pid kernel.TID) (Meter, error) {
-		m := &threads{proc: p, pid: pid, of: of}
-		_, err := m.Grown()
-		return m, err
-	}
+type threadFigure func(p procfs.FS, pid, tid kernel.TID) (float64, error)
+
+func newThreads(p procfs.FS, pid kernel.TID, of threadFigure) *threads {
+	m := &threads{proc: p, pid: pid, of: of}
+	_, _ = m.Grown() // a figure that cannot be read now may be later
+	return m
+}
+
+func (of threadFigure) meter(p procfs.FS, pid kernel.TID) (Meter, error) {
+	m := newThreads(p, pid, of)
+	_, err := m.Grown()
+	return m, err
 }
 
 func (m *threads) Grown() (float64, error) {
@@ -206,19 +208,18 @@ func (m *threads) Grown() (float64, error) {
 		return 0, err
 	}
 	now, sum := make(map[kernel.TID]float64, len(tids)), 0.0
-	var failed error
 	for _, tid := range tids {
-		v, err := m.of(m.proc, m.pid, tid)
-		if err != nil {
-			failed = err
+		v, failed := m.of(m.proc, m.pid, tid)
+		if failed != nil {
+			err = failed
 			continue
 		}
 		now[tid] = v
 		sum += v - min(m.last[tid], v)
 	}
-	m.last = now
+	m.last, m.now = now, len(tids)
 	if len(now) == 0 {
-		return 0, failed
+		return 0, err
 	}
 	return sum, nil
 }

@@ -72,10 +72,11 @@ func (r *Runner) measure(ctx context.Context, p *child.Process, study bench.Stud
 	if err != nil {
 		return release, err
 	}
-	before := r.count(run.PID)
+	outside := r.outside(run.PID, want.affinity)
+	counted := r.count(run.PID, outside)
 	if study.Counters {
-		counted := openPerf(r.Proc, run.PID, groups)
-		defer func() { counted.into(run) }()
+		perf := openPerf(r.Proc, run.PID, groups, outside)
+		defer func() { perf.into(run) }()
 	}
 	started(*run)
 
@@ -95,7 +96,7 @@ func (r *Runner) measure(ctx context.Context, p *child.Process, study bench.Stud
 	if err != nil && m.Error == "" {
 		return release, err
 	}
-	r.count(run.PID).since(before, run)
+	counted.into(run)
 	r.besides(host, run)
 	run.TouchedWhat = r.touched(run.PID, want)
 	run.Touched = run.TouchedWhat != ""

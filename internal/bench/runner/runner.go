@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"time"
 
@@ -50,6 +51,41 @@ func (r *Runner) Run(ctx context.Context, study bench.Study, on func(bench.Event
 		return r.rounds(ctx, &results, on)
 	})
 	return results, err
+}
+
+// Begin keeps a study that is made round by round.
+func (r *Runner) Begin(study bench.Study) (bench.Results, error) {
+	if err := validate(study); err != nil {
+		return bench.Results{}, err
+	}
+	return r.Open(study), nil
+}
+
+// Round makes the next round of a study that Begin began, or what is missing of
+// it. It is Run's round: failed runs do not end it, and when ctx ends the process
+// that runs is killed and ctx's error returned.
+func (r *Runner) Round(ctx context.Context, results *bench.Results, on func(bench.Event)) error {
+	return r.loaded(results.Study, func() error {
+		left := estimate{study: results.Study, done: len(results.Runs)}
+		for _, slot := range missing(results, results.Rounds()) {
+			if err := r.next(ctx, results, slot, &left, on); err != nil {
+				return fmt.Errorf("cell %s: %w", results.Study.Cell, err)
+			}
+		}
+		return nil
+	})
+}
+
+// loaded calls a function that makes runs while the study's background load is there.
+func (r *Runner) loaded(study bench.Study, runs func() error) error {
+	runtime.LockOSThread() // see startNoise
+	defer runtime.UnlockOSThread()
+	load, err := r.startNoise(study.Noise)
+	if err != nil {
+		return err
+	}
+	defer load.stop()
+	return runs()
 }
 
 // Extend adds rounds to a study that has ended until the interval of every placement is
@@ -146,4 +182,29 @@ func (r *Runner) Add(results *bench.Results, run bench.RunResult) {
 	if results.StoreErr == nil || errors.Is(results.StoreErr, store.ErrUnwritable) {
 		results.StoreErr = cmp.Or(r.Store.Add(results.ID, run), results.StoreErr)
 	}
+}
+
+// clockReading is the time of day and the monotonic time that belongs to it.
+type clockReading struct{ wall, monotonic time.Time }
+
+func (r *Runner) readClock() clockReading {
+	now := time.Now()
+	wall := now
+	if r.WallClock != nil {
+		wall = r.WallClock(now)
+	}
+	return clockReading{wall.Round(0), now} // Round(0) leaves the time of day alone
+}
+
+// leastStep is what counts as setting a clock. NTP slews by 500 millionths, which
+// comes to a second in half an hour.
+const leastStep = time.Second
+
+// step is by how much the clock was set since then, 0 if it was not.
+func (c clockReading) step(then clockReading) time.Duration {
+	step := c.wall.Sub(then.wall) - c.monotonic.Sub(then.monotonic)
+	if step.Abs() < leastStep {
+		return 0
+	}
+	return step.Round(time.Millisecond)
 }
