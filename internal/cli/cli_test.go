@@ -88,7 +88,7 @@ type home struct {
 
 func newHome(t *testing.T) *home {
 	dir := t.TempDir()
-	return &home{t, []string{"XDG_STATE_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "HOME=" + dir, "USER=tester", "PATH=" + os.Getenv("PATH")}}
+	return &home{t, []string{"XDG_STATE_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "HOME=" + dir, "USER=tester", "LANG=C.UTF-8", "PATH=" + os.Getenv("PATH")}}
 }
 
 // run runs piton in this process.

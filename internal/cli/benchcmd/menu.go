@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +35,11 @@ func menu(a *app.App, cmd *cobra.Command) error {
 		h, _ = store.New(path).Read() // its error is reported with the results
 	}
 	host, _ := os.Hostname()
-	name, err := choose(a.In, a.Out, h, host)
+	width, ok := app.TerminalWidth(a.Out)
+	if !ok {
+		width = pictureWidth
+	}
+	name, err := choose(a.In, textOf(a), h, host, width)
 	if err != nil {
 		return err
 	}
@@ -46,16 +51,20 @@ func menu(a *app.App, cmd *cobra.Command) error {
 	return run.RunE(run, nil)
 }
 
-// choose lists the workloads, with how long a study of each takes by stored results, and
-// reads a number or a name.
-func choose(in io.Reader, out io.Writer, h store.History, host string) (string, error) {
+// choose lists the workloads in lines of width cells, with how long a study of each takes by
+// stored results, and reads a number or a name.
+func choose(in io.Reader, out io.Writer, h store.History, host string, width int) (string, error) {
 	for i, w := range workloads.All {
 		s, _ := h.Fitted(bench.DefaultStudy(w, mayRealTime()), host)
 		length := "a trial run shows how long it takes"
 		if f, ok := h.Forecast(s, host); ok {
 			length = strings.TrimPrefix(s.Length()+": ", ": ") + f.Sentence()
 		}
-		fmt.Fprintf(out, "%3d  %-10s %-56s %s\n", i+1, w.Name, w.Help, length)
+		line := fmt.Sprintf("%3d  %-10s %-56s %s", i+1, w.Name, w.Help, length)
+		if utf8.RuneCountInString(line) > width {
+			line = fmt.Sprintf("%3d  %-10s %s\n%16s%s", i+1, w.Name, w.Help, "", length)
+		}
+		fmt.Fprintln(out, line)
 	}
 	fmt.Fprintf(out, "Workload, by number or name: ")
 	line, err := bufio.NewReader(in).ReadString('\n')

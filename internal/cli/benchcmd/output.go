@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"piton/internal/bench"
 	"piton/internal/bench/store"
@@ -15,6 +16,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
 	"piton/internal/report"
+	"piton/internal/tui/theme"
 )
 
 // benchOutput prints a study while it runs and at its end.
@@ -127,7 +129,7 @@ func earlier(h store.History, r bench.Results) *bench.Earlier {
 // the workload's own picture.
 func (o *benchOutput) table(r bench.Results, before *bench.Earlier) error {
 	var out strings.Builder
-	if err := bench.WriteText(&out, r, bench.TableOptions{Width: o.width(), ASCII: o.a.ASCII}); err != nil {
+	if err := bench.WriteText(&out, r, bench.TableOptions{Width: o.width(), ASCII: theme.ASCII(o.a.ASCII, o.a.Env)}); err != nil {
 		return err
 	}
 	if before != nil && before.Comparison.Different {
@@ -137,12 +139,30 @@ func (o *benchOutput) table(r bench.Results, before *bench.Earlier) error {
 	if err == nil && len(lines) > 0 {
 		fmt.Fprintf(&out, "\n%s\n", strings.Join(lines, "\n"))
 	}
-	text := out.String()
-	if o.a.ASCII {
-		text = chart.ASCII.Replace(text)
-	}
-	_, werr := io.WriteString(o.a, text)
+	_, werr := io.WriteString(textOf(o.a), out.String())
 	return cmp.Or(err, werr)
+}
+
+// textOf is the output for text that people read, in ASCII where the screen would be.
+func textOf(a *app.App) io.Writer {
+	if theme.ASCII(a.ASCII, a.Env) {
+		return inASCII{a}
+	}
+	return a
+}
+
+type inASCII struct{ io.Writer }
+
+// Write is of whole characters.
+func (w inASCII) Write(p []byte) (int, error) {
+	text := strings.Map(func(r rune) rune {
+		if r > unicode.MaxASCII {
+			return '?'
+		}
+		return r
+	}, chart.ASCII.Replace(string(p)))
+	_, err := io.WriteString(w.Writer, text)
+	return len(p), err
 }
 
 // summary prints a study and its comparisons.

@@ -178,15 +178,16 @@ func (p *paperOutput) print(all []bench.Results) error {
 	case asMarkdown, asSVG, asHTML:
 		return writeSections(p.a, p.o.output.Value, paperTitle, sections)
 	}
+	text := textOf(p.a)
 	for i, s := range sections {
 		if i > 0 {
-			fmt.Fprintln(p.a)
+			fmt.Fprintln(text)
 		}
-		if err := report.Text(p.a, s, p.textWidth()); err != nil {
+		if err := report.Text(text, s, p.textWidth()); err != nil {
 			return err
 		}
 		for _, line := range p.papers[i].Pictures(s, all, out.width()) {
-			fmt.Fprintln(p.a, line)
+			fmt.Fprintln(text, line)
 		}
 	}
 	return nil

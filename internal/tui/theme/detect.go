@@ -14,18 +14,10 @@ type Wish struct{ NoColor, ASCII bool }
 // Detect chooses options for a terminal from the environment, a list of NAME=value.
 // colorprofile finds the depth, but for two things: it takes NO_COLOR=yes for no, where
 // any value that is not empty means yes (no-color.org), and a VT100 or VT220 for
-// coloured, which would not show a cursor made of colours. The first of LC_ALL, LC_CTYPE and
-// LANG that is set decides whether glyphs beyond ASCII can be shown (locale(7)).
+// coloured, which would not show a cursor made of colours.
 func Detect(w Wish, out io.Writer, env []string) Options {
-	get := func(name string) string {
-		for _, entry := range slices.Backward(env) {
-			if v, ok := strings.CutPrefix(entry, name+"="); ok {
-				return v
-			}
-		}
-		return ""
-	}
-	o := Options{ASCII: w.ASCII || !utf8Locale(get), Background: background(get)}
+	get := func(name string) string { return value(env, name) }
+	o := Options{ASCII: ASCII(w.ASCII, env), Background: background(get)}
 	term := get("TERM")
 	switch {
 	case w.NoColor, get("NO_COLOR") != "", strings.HasSuffix(term, "-m"),
@@ -51,12 +43,23 @@ func background(get func(string) string) Background {
 	return Unknown
 }
 
-func utf8Locale(get func(string) string) bool {
+// ASCII reports whether text may have no glyphs beyond ASCII: it was asked for, or the locale is
+// not UTF-8. The first of LC_ALL, LC_CTYPE and LANG that is set decides (locale(7)).
+func ASCII(asked bool, env []string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if v := get(name); v != "" {
-			v = strings.ToLower(v)
-			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		if v := strings.ToLower(value(env, name)); v != "" {
+			return asked || !strings.Contains(v, "utf-8") && !strings.Contains(v, "utf8")
 		}
 	}
-	return false
+	return true
+}
+
+// value is that of a variable in a list of NAME=value.
+func value(env []string, name string) string {
+	for _, entry := range slices.Backward(env) {
+		if v, ok := strings.CutPrefix(entry, name+"="); ok {
+			return v
+		}
+	}
+	return ""
 }
