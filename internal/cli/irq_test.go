@@ -172,6 +172,7 @@ func TestIRQHelpAndMistakes(t *testing.T) {
 		{"irq list -o xml", "table, json, csv"},
 		{"what-is", "needs a target"},
 		{"what-is irq:x", "number of an interrupt line"},
+		{"what-is irq:024", "number of an interrupt line"},
 		{"what-is /[/", "missing closing"},
 		{"what-is 1 -o csv", "table, json"},
 	} {

@@ -18,10 +18,17 @@ import (
 // thread-group leader, so processes are named by a TID too.
 type TID int32
 
-// ParseTID reads the number of a process or thread: digits alone, without leading zeros.
+// ParseTID reads the number of a process or thread, see ParseNumber.
 func ParseTID(text string) (tid TID, ok bool) {
-	n, err := strconv.ParseInt(text, 10, 32)
-	return TID(n), err == nil && n > 0 && strconv.FormatInt(n, 10) == text
+	n, ok := ParseNumber(text, 31)
+	return TID(n), ok && n > 0
+}
+
+// ParseNumber reads a number that names something, of at most so many bits: digits alone,
+// without leading zeros.
+func ParseNumber(text string, bits int) (n uint64, ok bool) {
+	n, err := strconv.ParseUint(text, 10, bits)
+	return n, err == nil && strconv.FormatUint(n, 10) == text
 }
 
 // Policy is a scheduling policy number of sched(7).

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"piton/internal/kernel"
 	"piton/internal/kernel/tree"
 	"piton/internal/procfs"
 )
@@ -21,10 +22,10 @@ import (
 // Parse reads how a user is named: by a number, digits alone without leading zeros, or else
 // by a name. What getent would take for a number, such as +0, is neither.
 func Parse(word string) (uid uint32, number bool, err error) {
-	n, bad := strconv.ParseUint(word, 10, 32)
+	n, ok := kernel.ParseNumber(word, 32)
 	uid = uint32(n)
 	switch {
-	case bad == nil && strconv.FormatUint(n, 10) == word && uid != None:
+	case ok && uid != None:
 		return uid, true, nil
 	case strings.Trim(word, "0123456789") == "", strings.TrimSpace(word) != word,
 		strings.ContainsAny(word[:1], "+-"), strings.ContainsAny(word, ":\n\x00"):

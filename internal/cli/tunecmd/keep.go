@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +13,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
+	"piton/internal/kernel"
 )
 
 func newKeep(a *app.App) *cobra.Command {
@@ -67,8 +67,8 @@ With -o json: a guard line for each (see piton schema guard).`,
 func entryNumbers(words []string) ([]uint64, error) {
 	var out []uint64
 	for _, word := range words {
-		id, err := strconv.ParseUint(word, 10, 64)
-		if err != nil || id == 0 {
+		id, ok := kernel.ParseNumber(word, 64)
+		if !ok || id == 0 {
 			return nil, exit.Usagef("%q is not the number of a journal entry (see piton journal)", word)
 		}
 		if !slices.Contains(out, id) {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -209,11 +208,11 @@ func (r *rescuer) line(ctx context.Context) string {
 func (r *rescuer) pick(tasks []rescue.Task, words []string) ([]rescue.Task, error) {
 	var out []rescue.Task
 	for _, word := range words {
-		n, err := strconv.Atoi(word)
+		n, ok := kernel.ParseNumber(word, 31)
 		switch {
 		case word == "all":
 			out = append(out, userTasks(tasks)...)
-		case err != nil || n < 1 || n > len(tasks) || !tasks[n-1].Eating():
+		case !ok || n < 1 || int(n) > len(tasks) || !tasks[n-1].Eating():
 			return nil, fmt.Errorf("there is no number %q in the table", word)
 		default:
 			out = append(out, tasks[n-1])

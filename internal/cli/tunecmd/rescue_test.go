@@ -32,6 +32,7 @@ func TestRescueAnswers(t *testing.T) {
 		{words: "2 3", yes: true, want: []kernel.TID{20, 31}},
 		{words: "4", err: "no number"},
 		{words: "0", err: "no number"},
+		{words: "01", err: "no number"},
 		{words: "5", err: "no number"},
 		{words: "x", err: "no number"},
 	} {

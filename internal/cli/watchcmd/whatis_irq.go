@@ -3,11 +3,11 @@ package watchcmd
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"piton/internal/cli/exit"
 	"piton/internal/irq"
+	"piton/internal/kernel"
 )
 
 // table reads the interrupts once.
@@ -24,8 +24,8 @@ func (e *explainer) table() (*irq.Table, error) {
 
 // numbered explains "irq:24".
 func (e *explainer) numbered(word, number string) ([]explanation, error) {
-	n, err := strconv.ParseUint(number, 10, 31)
-	if err != nil {
+	n, ok := kernel.ParseNumber(number, 31)
+	if !ok {
 		return nil, exit.Usagef("%q: irq: needs the number of an interrupt line", word)
 	}
 	t, err := e.table()
