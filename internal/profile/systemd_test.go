@@ -28,11 +28,13 @@ func TestUnitOf(t *testing.T) {
 		"/system.slice/a\x1b[2J.service":                              "",
 		"/system.slice/a\xff.service":                                 "",
 		"/":                                                           "",
+		"":                                                            "",
 	} {
 		unit, user, err := unitOf(cgroup)
 		if want == "" {
 			require.ErrorIs(t, err, ErrNoUnit, "%q", cgroup)
 			assert.Equal(t, comment(err.Error()), err.Error(), "it can be printed")
+			assert.NotContains(t, err.Error(), " : ", "a name is missing")
 			continue
 		}
 		require.NoError(t, err)

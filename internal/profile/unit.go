@@ -84,6 +84,8 @@ func unitOf(cgroup string) (name string, user bool, err error) {
 	unit, own := procfs.UnitOf(cgroup)
 	name = cmp.Or(own, unit)
 	switch {
+	case cgroup == "":
+		return "", false, fmt.Errorf("it is in no control group: %w", ErrNoUnit)
 	case name == "":
 		return "", false, fmt.Errorf("its cgroup is %s: %w", comment(cgroup), ErrNoUnit)
 	case !strings.HasSuffix(name, ".service"):

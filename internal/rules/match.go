@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"piton/internal/procfs"
@@ -55,6 +56,9 @@ func (r *Rule) mismatch(t *sample.Task) string {
 
 // mismatchWords is what mismatch returned, as half a sentence.
 func (r *Rule) mismatchWords(t *sample.Task, key string) string {
+	if t.ID.Cgroup == "" && slices.Contains([]string{keyUnit, keyUserUnit, keyCgroup}, key) {
+		return "it is in no control group"
+	}
 	switch key {
 	case keyComm:
 		return fmt.Sprintf("its comm is %q, not %q", t.ID.Comm, r.Comm)

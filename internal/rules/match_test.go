@@ -65,6 +65,12 @@ func TestMatchers(t *testing.T) {
 			assert.Equal(t, want, r.mismatchWords(task, key), text)
 		}
 	}
+	none := *task
+	none.ID = &sample.Identity{Comm: "nginx"} // as where the kernel has no control groups
+	for _, text := range []string{"unit = 'nginx'", "user_unit = 'nginx'", "cgroup = '/system.slice'"} {
+		r := parsed(t, rule("a: "+text)).Rules[0]
+		assert.Equal(t, "it is in no control group", r.mismatchWords(&none, r.mismatch(&none)), text)
+	}
 }
 
 // TestUnitsCannotBeMade is that no user's own group has the name of a unit of the system.
