@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"context"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -38,7 +40,7 @@ func TestAFullDiskLosesNothingInMemory(t *testing.T) {
 func TestOneBadRecordIsTheOnlyOneLost(t *testing.T) {
 	r := newRunner(t)
 	r.Store = store.New(filepath.Join(t.TempDir(), "results.jsonl"))
-	study := bench.Study{Workload: "sleep", Placements: []bench.Placement{bench.Normal}, Runs: 1}
+	study := bench.Study{Workload: "sleep", Placements: []bench.Placement{bench.Normal}, Runs: 1, Grid: "g", Cell: "sleep"}
 	results, err := r.Begin(study)
 	require.NoError(t, err)
 	results.StoreErr = r.Store.Add(results.ID, bench.RunResult{Metric: math.NaN()})
@@ -66,4 +68,24 @@ func TestTheRunnerKeepsItsRuns(t *testing.T) {
 	require.Len(t, h.Studies[0].Runs, 2)
 	assert.Equal(t, "4", h.Studies[0].Runs[1].Answer)
 	assert.InDelta(t, res.Runs[0].Metric, h.Studies[0].Runs[0].Metric, 1e-9)
+}
+
+// TestNothingIsKeptOfAStudyWithoutARun: one that is canceled before its first run is not listed.
+func TestNothingIsKeptOfAStudyWithoutARun(t *testing.T) {
+	r := newRunner(t)
+	r.Store = store.New(filepath.Join(t.TempDir(), "results.jsonl"))
+	study := bench.Study{Workload: "sleep", Args: []string{"--ms", "0"}, Placements: []bench.Placement{bench.Normal}, Runs: 2}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := r.Run(ctx, study, func(bench.Event) { cancel() })
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = os.Stat(r.Store.Path())
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	res, err := r.Run(t.Context(), study, nil)
+	require.NoError(t, err)
+	require.NoError(t, res.StoreErr)
+	h, err := r.Store.Read()
+	require.NoError(t, err)
+	require.Len(t, h.Studies, 1)
+	assert.Equal(t, res.Study, h.Studies[0].Study)
+	assert.Len(t, h.Studies[0].Runs, 2)
 }

@@ -165,19 +165,24 @@ func (r *Runner) next(ctx context.Context, results *bench.Results, s slot, left 
 	return nil
 }
 
-// Open keeps a study in its Canonical form, before its first run. The conditions are read
-// anew.
+// Open begins a study in its Canonical form. The conditions are read anew. A cell of a grid
+// is kept at once, so that the grid can be resumed, any other study with its first run.
 func (r *Runner) Open(study bench.Study) bench.Results {
 	results := bench.Results{ID: bench.NewID(time.Now()), Started: time.Now(), Study: study.Canonical()}
 	if r.Conditions != nil {
 		results.Conditions = r.Conditions()
 	}
-	results.StoreErr = r.Store.Begin(results)
+	if results.Study.Grid != "" {
+		results.StoreErr = r.Store.Begin(results)
+	}
 	return results
 }
 
 // Add keeps a run of a study.
 func (r *Runner) Add(results *bench.Results, run bench.RunResult) {
+	if len(results.Runs) == 0 && results.Study.Grid == "" {
+		results.StoreErr = r.Store.Begin(*results)
+	}
 	results.Runs = append(results.Runs, run)
 	if results.StoreErr == nil || errors.Is(results.StoreErr, store.ErrUnwritable) {
 		results.StoreErr = cmp.Or(r.Store.Add(results.ID, run), results.StoreErr)

@@ -123,7 +123,7 @@ func (o *reportOptions) choose(h store.History, ids []string) ([]bench.Results, 
 		return out, nil
 	}
 	for _, r := range h.Studies {
-		if r.Study.Grid == "" && (o.workload == "" || r.Study.Workload == o.workload) {
+		if r.Study.Grid == "" && len(r.Runs) > 0 && (o.workload == "" || r.Study.Workload == o.workload) {
 			out = append(out, r)
 		}
 	}

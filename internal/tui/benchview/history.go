@@ -63,6 +63,7 @@ func (v *View) read() tea.Msg {
 			break
 		}
 		switch {
+		case r.Study.Grid == "" && len(r.Runs) == 0: // canceled before its first run
 		case r.Study.Grid == "":
 			p := judged(r)
 			if e, ok := h.Before(r); ok {

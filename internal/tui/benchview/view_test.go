@@ -158,6 +158,15 @@ func TestFailuresAreShown(t *testing.T) {
 	assert.Contains(t, strings.Join(strings.Fields(ansi.Strip(p.open.Top().Render(160, 60, plain))), " "), "changed by someone else while running and left out: affinity of thread 123 is 0-1, was 1")
 }
 
+// TestAStudyWithoutARunIsNotListed: it was canceled before its first one.
+func TestAStudyWithoutARunIsNotListed(t *testing.T) {
+	s := sampleStore()
+	s.history.Studies = append(s.history.Studies, bench.Results{ID: "none", Study: sampleStudy()})
+	p := mustOpen(t, newPilot(t, nil, s))
+	assert.Len(t, p.view.Rows(), 9)
+	assert.NotContains(t, text(p.view, 120, 40), "no run")
+}
+
 // TestMoreRuns: e adds runs to the study that is shown, by how wide its intervals are.
 func TestMoreRuns(t *testing.T) {
 	r := &fakeRunner{}
