@@ -22,7 +22,7 @@ func TestPaperAutomatic(t *testing.T) {
 	}
 	severalCPUs(t)
 	h, v := newHome(t), newValidator(t)
-	args := []string{"bench", "paper", "automatic", "--budget", "20s", "-o", "json"}
+	args := []string{"bench", "paper", "automatic", "--budget", "20s", "--yes", "-o", "json"}
 	cmd := h.program(args...)
 	var errs strings.Builder
 	cmd.Stderr = &errs

@@ -28,7 +28,7 @@ func TestPaperGoesOnAfterAnInterrupt(t *testing.T) {
 		t.Skip("skipped with -short: measures for some seconds")
 	}
 	h := newHome(t)
-	args := []string{"bench", "paper", "ctxswitch", "--budget", "12s", "-o", "json"}
+	args := []string{"bench", "paper", "ctxswitch", "--budget", "12s", "--yes", "-o", "json"}
 	cmd := h.program(args...)
 	var errs strings.Builder
 	cmd.Stderr = &errs
@@ -82,7 +82,7 @@ func TestPaperNotStored(t *testing.T) {
 	}
 	h := newHome(t)
 	h.env = []string{"XDG_STATE_HOME=/proc/nope"}
-	r := h.run("bench", "paper", "ctxswitch", "--budget", "5s")
+	r := h.run("bench", "paper", "ctxswitch", "--budget", "5s", "--yes")
 	assert.Equal(t, exit.Some, r.code, r.err)
 	assert.Contains(t, r.err, "results not stored, so this cannot be resumed later")
 	assert.Contains(t, r.out, "Context switches")
@@ -101,7 +101,11 @@ func TestPaperRefuses(t *testing.T) {
 		assert.Equal(t, exit.Usage, r.code, args)
 		assert.Contains(t, r.err, text)
 	}
-	r := h.run("bench", "paper", "nqueens", "--report", "/nowhere/out.html")
+	r := h.run("bench", "paper", "automatic", "--budget", "5s") // a search takes longer on any machine
+	assert.Equal(t, exit.Usage, r.code, r.err)
+	assert.Contains(t, r.err, "5s is too little time for a verdict of automatic; ")
+	assert.Contains(t, r.err, " would do: give --budget ")
+	r = h.run("bench", "paper", "nqueens", "--report", "/nowhere/out.html")
 	assert.Equal(t, exit.Failed, r.code)
 	assert.Contains(t, r.err, "write the report /nowhere/out.html: no such file or directory", "before anything is measured")
 }

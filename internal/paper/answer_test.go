@@ -274,12 +274,12 @@ func TestSaisAnswers(t *testing.T) {
 		s, _ := saisOf(t, f, time.Minute)
 		assert.Equal(t, then+want, s.Answer)
 	}
-	for want, r := range map[string]ratio{
-		"by XDP: not enough evidence (an effect under 43 % would not be seen)": {1.05, 0.75, 1.35, true, 9},
-		"by XDP: too few runs": {center: 1.05, pairs: 3},
-		"by XDP: not measured": {},
+	for want, f := range map[string]finding{
+		"not enough evidence (an effect under 43 % would not be seen)": gained("", 0.05, -0.25, 0.35, true),
+		"too few runs": gained("", 0.05, 0, 0, false),
+		"not measured": ratioOf("", nil),
 	} {
-		assert.Equal(t, want, "by XDP: "+words{"more", "less"}.sum([]finding{r.finding("by XDP", nil)}))
+		assert.Equal(t, want, words{"more", "less"}.sum([]finding{f}))
 	}
 }
 

@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -14,7 +13,7 @@ import (
 var automatic = Paper{
 	Name: "automatic", Title: "Automatic placement: piton auto compared with the best of all candidates",
 	Source: "Not a published study: each workload runs without end under the kernel's placement, piton auto's search is made, and then all its candidates are tried to find the best.",
-	weight: 4, made: func(r bench.Results) bool { _, made := searchOf(r); return made }, sizes: alternatives(1, automaticCells), present: automaticSection,
+	weight: 4, whole: true, sizes: alternatives(1, automaticCells), present: automaticSection,
 }
 
 // ownRuns is the rate of the work, as the workload counts it; others are package runner's.
@@ -45,11 +44,12 @@ var automaticLoads = []string{"quiet", "noisy"}
 
 func automaticCells(m Machine, _ int) []cell {
 	var out []cell
-	for i, load := range automaticLoads { // where the time is short, all have been on the quiet one
+	cost := (leastSearched(len(m.CPUs)+1) * 2 / 3).Seconds() / float64(len(searchedPlacements)) // by the fewest candidates
+	for i, load := range automaticLoads {                                                       // where the time is short, all have been on the quiet one
 		for _, w := range searchedWorks {
 			s := bench.Study{Workload: w.name, Args: w.args, Noise: i * len(m.CPUs), Placements: searchedPlacements, Runs: mostCompared,
 				Figure: bench.Figure{Pattern: w.rate, Unit: w.unit, HigherIsBetter: true}}
-			out = append(out, cell{w.name + " " + load, s, 1. / float64(len(searchedPlacements))})
+			out = append(out, cell{w.name + " " + load, s, cost})
 		}
 	}
 	return out
@@ -72,15 +72,14 @@ func automaticSection(_ Machine, g *cells) report.Section {
 		named := [...]string{"without load", "under load"}[i]
 		var all, kernels, bests []finding
 		for _, w := range searchedWorks {
-			r := g.of("%s %s", w.name, load)
-			d, ok := searchOf(r)
-			if !ok && len(r.Runs) == 0 {
-				g.notRun = append(g.notRun, w.name+" "+named)
-			}
+			line, ok := searchOf(g.of("%s %s", w.name, load))
 			if !ok {
+				if len(line.results.Runs) == 0 {
+					g.notRun = append(g.notRun, w.name+" "+named)
+				}
 				continue
 			}
-			line := searchLine{results: r, found: d}
+			d := line.found
 			near.Rows = append(near.Rows, append([]string{w.name, named}, line.near()...))
 			cost.Rows = append(cost.Rows, append([]string{w.name, named}, line.cost()...))
 			kernels, bests = append(kernels, line.finding(w.name, d.Kept, 0)), append(bests, line.finding(w.name, d.Kept, d.Manual))
@@ -92,27 +91,22 @@ func automaticSection(_ Machine, g *cells) report.Section {
 		}
 	}
 	if s.Answer = strings.TrimSpace(s.Answer); s.Answer == "" {
-		s.Answer, g.notRun = notMeasured, nil
+		g.notRun = nil
 	}
 	s.Tables = []report.Table{near, cost}
 	return s
-}
-
-// searchOf is what a cell's search found.
-func searchOf(r bench.Results) (d searched, ok bool) {
-	for _, run := range r.Runs {
-		if run.Index == bench.WarmupIndex && run.Err == "" {
-			err := json.Unmarshal(run.Detail, &d)
-			return d, err == nil && min(d.Manual, d.Kept) >= 0 && max(d.Manual, d.Kept) < len(d.Candidates)
-		}
-	}
-	return d, false
 }
 
 // searchLine is a cell in words.
 type searchLine struct {
 	results bench.Results
 	found   searched
+}
+
+// searchOf is a cell with what its search found.
+func searchOf(r bench.Results) (searchLine, bool) {
+	d, ok := foundIn[searched](r)
+	return searchLine{r, d}, ok && min(d.Manual, d.Kept) >= 0 && max(d.Manual, d.Kept) < len(d.Candidates)
 }
 
 // label is a candidate's name with its CPUs.
@@ -161,5 +155,5 @@ func (l searchLine) finding(label string, candidate, base int) finding {
 	if candidate == base {
 		return finding{EffectRow: chart.EffectRow{Label: label, Remark: "the same placement"}, kind: same}
 	}
-	return ratioOf(logRatios(l.rates(candidate), l.rates(base))).finding(label, nil)
+	return ratioOf(label, logRatios(l.rates(candidate), l.rates(base)))
 }

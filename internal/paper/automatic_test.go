@@ -38,27 +38,26 @@ type fakeSearches struct {
 	broken string // a cell
 }
 
-func (f *fakeSearches) Cell(ctx context.Context, r *bench.Results, within time.Duration, on func(bench.Event)) error {
+func (f *fakeSearches) Cell(ctx context.Context, s bench.Study, within time.Duration, tell func(bench.RunResult)) ([]bench.RunResult, error) {
 	f.shares = append(f.shares, within)
 	if f.stop != nil {
-		f.stop(r.Study.Cell)
+		f.stop(s.Cell)
 	}
 	select {
 	case <-time.After(max(within-time.Millisecond, f.least)):
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	if r.Study.Cell == f.broken {
-		r.Runs = append(r.Runs, bench.RunResult{Placement: byAuto, Err: "it ended"})
-		return nil
+	if s.Cell == f.broken {
+		return nil, errors.New("it ended")
 	}
 	detail, _ := json.Marshal(searched{Candidates: make([]searchedCandidate, 1)})
-	r.Runs = append(r.Runs, bench.RunResult{Placement: byAuto, Index: bench.WarmupIndex, Detail: detail})
+	runs := []bench.RunResult{{Placement: byAuto, Index: bench.WarmupIndex, Detail: detail}}
 	for _, p := range searchedPlacements {
-		r.Runs = append(r.Runs, bench.RunResult{Placement: p, Metric: 100})
+		runs = append(runs, bench.RunResult{Placement: p, Metric: 100})
 	}
-	on(bench.Event{Kind: bench.RunEnded, Run: r.Runs[0]})
-	return nil
+	tell(runs[0])
+	return runs, nil
 }
 
 var onlyAutomatic = []Paper{automatic}

@@ -2,7 +2,10 @@ package paper
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"piton/internal/bench"
 )
@@ -41,22 +44,28 @@ const (
 
 // needed is how many rounds a verdict takes in every cell.
 func (p Paper) needed() int {
-	switch {
-	case p.made != nil:
+	if p.whole {
 		return 1
-	case p.rounds > 0:
-		return p.rounds
 	}
-	return verdictRounds
+	return cmp.Or(p.rounds, verdictRounds)
+}
+
+// share is the paper's share of a time that it has with some papers.
+func (p Paper) share(of []Paper, d time.Duration) time.Duration {
+	all := 0.0
+	for _, q := range of {
+		all += q.weight
+	}
+	return time.Duration(float64(d) * p.weight / all)
 }
 
 // choose returns the cells of the largest sizes of which enough rounds for a verdict fit into so
-// many seconds, the largest first; where none fits, those of the smallest that can be judged.
-func (p Paper) choose(m Machine, seconds, work, start float64) []cell {
-	var out []cell
+// many seconds, the largest first; where none fits, those of the smallest that can be judged, and
+// how many seconds it would take. Of cells that are made whole, one is enough.
+func (p Paper) choose(m Machine, seconds, work, start float64) (out []cell, lacking float64) {
 	sizes := p.sizes(m)
 	for i := 1; i < len(sizes); i++ {
-		if shortest(sizes[i].ways[0])*work < surelyShort {
+		if cheapest(sizes[i].ways[0]).cost*work < surelyShort {
 			sizes = sizes[:i]
 		}
 	}
@@ -65,27 +74,29 @@ func (p Paper) choose(m Machine, seconds, work, start float64) []cell {
 			break
 		}
 		for k, way := range s.ways {
-			takes := float64(p.needed()) * roundTime(way, work, start)
-			last := i == len(sizes)-1 && k == len(s.ways)-1
-			if takes <= seconds || last && len(out) == 0 {
-				out, seconds = append(out, way...), seconds-takes
+			takes, least := 0.0, float64(p.needed())*cheapest(way).seconds(work, start)
+			for _, c := range way {
+				takes += float64(p.needed()) * c.seconds(work, start)
+			}
+			if !p.whole {
+				least = takes
+			}
+			last := i == len(sizes)-1 && k == len(s.ways)-1 && len(out) == 0
+			if takes <= seconds || last {
+				out = append(out, way...)
+				if last && least > seconds {
+					return out, least
+				}
+				seconds -= takes
 				break
 			}
 		}
 	}
-	return out
+	return out, 0
 }
 
-func shortest(cells []cell) float64 {
-	return slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.cost, b.cost) }).cost
-}
-
-func roundTime(cells []cell, work, start float64) float64 {
-	sum := 0.0
-	for _, c := range cells {
-		sum += c.seconds(work, start)
-	}
-	return sum
+func cheapest(cells []cell) cell {
+	return slices.MinFunc(cells, func(a, b cell) int { return cmp.Compare(a.cost, b.cost) })
 }
 
 // seconds is about how long a round of the cell takes. Background load takes half of what the
@@ -102,12 +113,79 @@ func (c cell) seconds(work, start float64) float64 {
 	return sum
 }
 
+// TooLittle is the error of a budget in which papers get no verdict.
+type TooLittle struct {
+	Papers []string
+	Budget time.Duration
+	Need   time.Duration // a budget that would do
+}
+
+func (e TooLittle) Error() string {
+	return fmt.Sprintf("%s is too little time for a verdict of %s; %s would do", Budget(e.Budget), join(e.Papers), Budget(e.Need))
+}
+
+// add takes in that a paper lacks so many seconds for itself, of a budget that all share.
+func (e *TooLittle) add(p Paper, all []Paper, seconds float64) {
+	if seconds > 0 {
+		e.Papers = append(e.Papers, p.Name)
+		e.Need = max(e.Need, roomy(seconds*float64(time.Hour)/float64(p.share(all, time.Hour))))
+	}
+}
+
+// roomy is a round budget for what is estimated to take so many seconds.
+func roomy(seconds float64) time.Duration {
+	d, step := time.Duration(1.25*seconds*float64(time.Second)), 10*time.Second
+	if d > 2*time.Minute {
+		step = time.Minute
+	}
+	return (d + step - 1).Truncate(step)
+}
+
+// Budget is a time as --budget takes it.
+func Budget(d time.Duration) string { return strings.Replace(d.String(), "m0s", "m", 1) }
+
+// lacks is a budget of a paper alone in which it gets a verdict in all cells of a size, by how long
+// their rounds took; 0 where it has one, and where nothing is known of the time.
+func (p Paper) lacks(m Machine, all []bench.Results) time.Duration {
+	least := 0.0
+	for _, group := range p.groups(m, all) {
+		sum, longest, missing := 0.0, 0.0, false
+		took, has := roundTook, bench.Results.Rounds
+		if p.whole {
+			took = func(r bench.Results) float64 { return r.Took().Seconds() }
+			has = func(r bench.Results) int { return len(r.Runs) }
+		}
+		for _, i := range group {
+			longest = max(longest, took(all[i]))
+		}
+		for _, i := range group {
+			missing = missing || has(all[i]) < p.needed()
+			sum += float64(p.needed()) * cmp.Or(took(all[i]), longest)
+		}
+		if !missing {
+			return 0
+		}
+		if sum > 0 && (least == 0 || sum < least) {
+			least = sum
+		}
+	}
+	return roomy(least / plannedShare)
+}
+
+// roundTook is how many seconds a round of a cell took.
+func roundTook(r bench.Results) (seconds float64) {
+	for _, run := range r.Runs {
+		seconds += run.Wall.Seconds() / float64(max(r.Rounds(), 1))
+	}
+	return seconds
+}
+
 // next is the cell whose next round is made when so many seconds are left, -1 when none is. Cells
 // of a size have their rounds in turn. The largest size that still gets a verdict comes first,
 // then further rounds of sizes that have one, then what is left of others; the first round of the
 // smallest size is made anyway, which was chosen for it.
 func (r *Run) next(p Paper, seconds float64) int {
-	groups, need := r.groups(p), p.needed()
+	groups, need := p.groups(r.o.Machine, r.Results), p.needed()
 	rounds := func(i int) int { return r.Results[i].Rounds() }
 	first := func(group []int) int {
 		return slices.MinFunc(group, func(a, b int) int { return cmp.Compare(rounds(a), rounds(b)) })
@@ -129,14 +207,24 @@ func (r *Run) next(p Paper, seconds float64) int {
 	return -1
 }
 
-// groups are the cells of a paper by their size, the largest first, and then those that an earlier
+// cells are the places of the paper's cells.
+func (p Paper) cells(all []bench.Results) (out []int) {
+	for i, c := range all {
+		if strings.HasPrefix(c.Study.Cell, p.Name+" ") {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// groups are the paper's cells by their size, the largest first, and then those that an earlier
 // piton began and that are of none.
-func (r *Run) groups(p Paper) [][]int {
-	sizes := p.sizes(r.o.Machine)
+func (p Paper) groups(m Machine, all []bench.Results) [][]int {
+	sizes := p.sizes(m)
 	out := make([][]int, len(sizes)+1)
-	for _, i := range r.missing(p, func(bench.Results) bool { return true }) {
+	for _, i := range p.cells(all) {
 		n := slices.IndexFunc(sizes, func(s size) bool {
-			return slices.ContainsFunc(s.ways[0], func(c cell) bool { return p.Name+" "+c.key == r.Results[i].Study.Cell })
+			return slices.ContainsFunc(s.ways[0], func(c cell) bool { return p.Name+" "+c.key == all[i].Study.Cell })
 		})
 		if n < 0 {
 			n = len(sizes)

@@ -79,7 +79,8 @@ func TestASizeThatGetsNoVerdictIsGivenUp(t *testing.T) {
 // TestTunaTakesItsTime: its cells are measured where there is time for them as well.
 func TestTunaTakesItsTime(t *testing.T) {
 	keys := func(seconds float64) (out []string) {
-		for _, c := range nqueens.choose(Machine{CPUs: cpus(2), Tuna: true}, seconds, 0.134, 0.01) {
+		cells, _ := nqueens.choose(Machine{CPUs: cpus(2), Tuna: true}, seconds, 0.134, 0.01)
+		for _, c := range cells {
 			out = append(out, c.key)
 		}
 		return out
@@ -112,4 +113,39 @@ func TestAnInterruptedCellGoesOn(t *testing.T) {
 			assert.LessOrEqual(t, rounds[c.Study.Cell], mostRounds, c.Study.Cell)
 		}
 	})
+}
+
+// TestTooLittleTimeIsSaidAtOnce: with the budget that would do, which then does.
+func TestTooLittleTimeIsSaidAtOnce(t *testing.T) {
+	for _, p := range []Paper{nqueens, automatic, sais} {
+		synctest.Test(t, func(t *testing.T) {
+			start, o := time.Now(), options(&fakeRunner{takes: onTwoCPUs(1)}, 5*time.Second)
+			run, err := Start(t.Context(), []Paper{p}, o)
+			var little TooLittle
+			require.ErrorAs(t, err, &little, p.Name)
+			assert.Nil(t, run)
+			assert.Less(t, time.Since(start), time.Second, "only the probe was run")
+			assert.Equal(t, "5s is too little time for a verdict of "+p.Name+"; "+Budget(little.Need)+" would do", err.Error())
+			for _, budget := range []time.Duration{o.Budget, little.Need} {
+				o.Budget, o.Anyway = budget, true
+				run, err = Start(t.Context(), []Paper{p}, o)
+				require.NoError(t, err)
+				require.NoError(t, run.Finish(t.Context()))
+			}
+			if lacks := p.lacks(o.Machine, run.Results); !p.whole {
+				assert.Zero(t, lacks)
+				assert.NotContains(t, p.Section(o.Machine, run.Results).Answer, "too few runs")
+			}
+		})
+	}
+}
+
+// TestTheAnswerSaysWhichBudgetGivesAVerdict: it goes by how long the rounds took.
+func TestTheAnswerSaysWhichBudgetGivesAVerdict(t *testing.T) {
+	quiet, load := queensCell("16 quiet", 2, 0.01, 0, 0), under(queensCell("16 noise", 0, 0.01, 0, 0))
+	for i := range quiet.Runs {
+		quiet.Runs[i].Wall = 6 * time.Second
+	}
+	// Five rounds of twice three runs of 6 s, and a quarter more; the other cell has no run yet.
+	assert.Contains(t, nqueens.Section(two, []bench.Results{quiet, load}).Answer, "too few runs. Under load: not measured. A verdict in every cell takes a budget of about 5m.")
 }

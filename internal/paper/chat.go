@@ -41,64 +41,56 @@ func chatSection(_ Machine, g *cells) report.Section {
 	t := report.Table{Title: "Published and today", Keys: 2, Head: []string{"clients:servers", "mapping", "published, M cycles", "speed", "schedule()",
 		"today, messages/s", "speed", "CPU time", "switches per message"}}
 	s := report.Section{Notes: []string{"speed is relative to mapping kernel; the published one is by total cycles"}}
-	var all, reproduced []finding
+	var all []finding
 	for _, pairs := range []int{1, 2} {
-		base := g.of("%d %s", pairs, chatwork.ByKernel)
-		var compared [][2]bench.Results
+		name := fmt.Sprintf("%d:%d", pairs, pairs)
+		var compared []pair // the first is the kernel's with itself
 		for _, mapping := range chatwork.Mappings {
-			compared = append(compared, [2]bench.Results{base, g.of("%d %s", pairs, mapping)})
+			_, then := chatThen(pairs, mapping)
+			compared = append(compared, pair{g.of("%d %s", pairs, chatwork.ByKernel), g.of("%d %s", pairs, mapping), fmt.Sprintf("%s, %s", name, mapping), then})
 		}
-		comparisons := bench.CompareAll(compared[1:])
+		others := compare(compared[1:])
+		all = append(all, others...)
 		for i, mapping := range chatwork.Mappings {
-			name, now := fmt.Sprintf("%d:%d", pairs, pairs), bench.None
+			mine, now := compared[i].mine, bench.None
 			if i > 0 {
-				f := found(comparisons[i-1], fmt.Sprintf("%s, %s", name, mapping), chatSpeed(pairs, mapping))
-				if all, now = append(all, f), f.cell(); f.Published != nil {
-					reproduced = append(reproduced, f)
-				}
+				now = others[i-1].cell()
 			}
-			if a, ok := arm(compared[i][1], ""); ok {
-				t.Rows = append(t.Rows, slices.Concat([]string{name, string(mapping)}, chatThen(pairs, mapping), []string{chart.Digits(a.Median), now}, chatCost(compared[i][1])))
+			then, _ := chatThen(pairs, mapping)
+			if a, ok := arm(mine, ""); ok {
+				t.Rows = append(t.Rows, slices.Concat([]string{name, string(mapping)}, then, []string{chart.Digits(a.Median), now}, chatCost(mine)))
 			}
-			if r, ok := last[chatwork.Result](compared[i][1], bench.Normal); ok && r.Why != "" {
+			if r, ok := last[chatwork.Result](mine, bench.Normal); ok && r.Why != "" {
 				s.Notes = append(s.Notes, fmt.Sprintf("%s: %s", mapping, r.Why))
 			}
 		}
 	}
-	s.Answer = fmt.Sprintf("Published: running threads of one address space together gave %s more speed. ", shares(published(reproduced)))
-	if len(t.Rows) == 0 {
-		s.Answer, s.Notes = s.Answer+notMeasured, nil
-	} else {
-		s.Answer += fmt.Sprintf("%s: %s.", g.today(), words{"more messages/s", "fewer messages/s"}.sum(reproduced))
+	reproduced := reproduced(all)
+	g.claim = fmt.Sprintf("Published: running threads of one address space together gave %s more speed.", shares(published(reproduced)))
+	if s.Tables = []report.Table{t}; len(t.Rows) == 0 {
+		s.Notes = nil
+		return s
 	}
-	s.Tables = []report.Table{t}
+	s.Answer = fmt.Sprintf("%s: %s.", g.today(), words{"more messages/s", "fewer messages/s"}.sum(reproduced))
 	s.Figures = []chart.Figure{effects("Messages/s compared with mapping kernel", all, "fewer", "more")}
 	slices.Sort(s.Notes)
 	s.Notes = slices.Compact(s.Notes)
 	return s
 }
 
-// chatSpeed is by which share fewer cycles a mapping took than the kernel's, nil where that was not
-// published.
-func chatSpeed(pairs int, mapping chatwork.Mapping) *float64 {
-	p, ok := chatPublished[pairs][mapping]
-	if !ok || mapping == chatwork.ByKernel {
-		return nil
-	}
-	share := chatPublished[pairs][chatwork.ByKernel][0]/p[0] - 1
-	return &share
-}
-
-func chatThen(pairs int, mapping chatwork.Mapping) []string {
+// chatThen is what was published of a mapping, in a table's cells: its cycles, by which share they
+// are fewer than the kernel's, which share is too, and its calls of schedule().
+func chatThen(pairs int, mapping chatwork.Mapping) (cells []string, share *float64) {
 	p, ok := chatPublished[pairs][mapping]
 	if !ok {
-		return []string{bench.None, bench.None, bench.None}
+		return []string{bench.None, bench.None, bench.None}, nil
 	}
 	speed := bench.None
-	if share := chatSpeed(pairs, mapping); share != nil {
-		speed = signed(*share)
+	if mapping != chatwork.ByKernel {
+		more := chatPublished[pairs][chatwork.ByKernel][0]/p[0] - 1
+		share, speed = &more, signed(more)
 	}
-	return []string{fmt.Sprintf("%.0f", p[0]), speed, fmt.Sprintf("%.0f", p[1])}
+	return []string{fmt.Sprintf("%.0f", p[0]), speed, fmt.Sprintf("%.0f", p[1])}, share
 }
 
 // chatCost is the CPU time and the switches per message of the last run.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"time"
 
 	"piton/internal/bench"
@@ -58,30 +59,47 @@ var trafficPeriods = []time.Duration{time.Second, 700 * time.Millisecond, 400 * 
 // deliveryTime is how long an arm is in force once.
 func deliveryTime(period time.Duration) time.Duration { return period + settleTraffic + aroundPeriod }
 
-// Begin keeps a cell.
-func (d *Deliverer) Begin(study bench.Study) (bench.Results, error) { return d.Runner.Open(study), nil }
-
-// Cell makes a cell; see Maker.
-func (d *Deliverer) Cell(ctx context.Context, results *bench.Results, within time.Duration, on func(bench.Event)) error {
-	c := &deliveryCell{Deliverer: d, study: results.Study, load: stripnet.Load{Clients: deliveryClients, Settle: settleTraffic}}
-	c.tell = func(arm string) {
-		if on != nil {
-			on(bench.Event{Kind: bench.RunStarted, Study: results.ID, Run: bench.RunResult{Placement: bench.Placement(arm)}})
+// Cell makes a cell, on a thread that the processes of the network die with; see Maker.
+func (d *Deliverer) Cell(ctx context.Context, study bench.Study, within time.Duration, tell func(bench.RunResult)) ([]bench.RunResult, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	values, err := stripnet.Workload.Parse(study.Args)
+	if err != nil {
+		return nil, err
+	}
+	c := &deliveryCell{Deliverer: d, study: study, tell: tell, load: stripnet.Load{Clients: deliveryClients, Settle: settleTraffic, PaceMBs: values.Int("pace")},
+		found: delivered{Servers: values.Int("servers"), PaceMBs: values.Int("pace"), LeftOut: map[string]string{}}}
+	for _, c.load.Period = range trafficPeriods {
+		if c.rounds(within) >= wantedDelivered {
+			break
 		}
 	}
-	err := c.run(ctx, within)
-	switch {
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case errors.Is(err, errNoTime):
-		return nil
-	case err != nil:
-		c.runs = []bench.RunResult{{Workload: c.study.Workload, Placement: bench.Placement(deliveryArms[0].Name), Started: time.Now(), Err: err.Error()}}
+	within = max(within, leastDelivered*c.roundTime())
+	if limit, ok := ctx.Deadline(); ok && time.Until(limit) < within {
+		if within = time.Until(limit) - c.roundTime()/2; c.rounds(within) < 2 {
+			return nil, errNoTime
+		}
 	}
-	for _, run := range c.runs {
-		d.Runner.Add(results, run)
+	until := time.Now().Add(within)
+	cpus, err := kernel.System().Affinity(0)
+	if err != nil {
+		return nil, fmt.Errorf("find the CPUs to use: %w", err)
 	}
-	return nil
+	c.found.CPUs = cpus.Len()
+	if costs, err := stripiowork.MeasureCosts(kernel.System(), cpus.CPUs()); err != nil {
+		c.found.CostsWhy = err.Error()
+	} else {
+		c.found.Costs = &costs
+	}
+	net, err := stripnet.New(c.found.Servers)
+	if err != nil {
+		return nil, explainNetwork(err)
+	}
+	defer net.Close()
+	err = c.withFlowTable(ctx, within, &delivery{net: net, cpus: cpus.CPUs()}, func(ctx context.Context, d *delivery) error {
+		return c.compare(ctx, d, until)
+	})
+	return c.runs, err
 }
 
 // deliveryCell is one cell being made.
@@ -89,7 +107,7 @@ type deliveryCell struct {
 	*Deliverer
 	study bench.Study
 	load  stripnet.Load
-	tell  func(arm string)
+	tell  func(bench.RunResult)
 	found delivered
 	runs  []bench.RunResult
 }
@@ -102,48 +120,6 @@ type delivered struct {
 	Costs    *stripiowork.Costs `json:"costs,omitempty"` // P and M; nil for the reason in CostsWhy
 	CostsWhy string             `json:"costs_why,omitempty"`
 	LeftOut  map[string]string  `json:"left_out,omitempty"` // arms that this machine does not have, and why
-}
-
-// run makes the rounds, on a thread that the processes of the network die with.
-func (c *deliveryCell) run(ctx context.Context, within time.Duration) error {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	values, err := stripnet.Workload.Parse(c.study.Args)
-	if err != nil {
-		return err
-	}
-	c.found = delivered{Servers: values.Int("servers"), PaceMBs: values.Int("pace"), LeftOut: map[string]string{}}
-	c.load.PaceMBs = c.found.PaceMBs
-	for _, c.load.Period = range trafficPeriods {
-		if c.rounds(within) >= wantedDelivered {
-			break
-		}
-	}
-	within = max(within, leastDelivered*c.roundTime())
-	if limit, ok := ctx.Deadline(); ok && time.Until(limit) < within {
-		if within = time.Until(limit) - c.roundTime()/2; c.rounds(within) < 2 {
-			return errNoTime
-		}
-	}
-	until := time.Now().Add(within)
-	cpus, err := kernel.System().Affinity(0)
-	if err != nil {
-		return fmt.Errorf("find the CPUs to use: %w", err)
-	}
-	c.found.CPUs = cpus.Len()
-	if costs, err := stripiowork.MeasureCosts(kernel.System(), cpus.CPUs()); err != nil {
-		c.found.CostsWhy = err.Error()
-	} else {
-		c.found.Costs = &costs
-	}
-	net, err := stripnet.New(c.found.Servers)
-	if err != nil {
-		return explainNetwork(err)
-	}
-	defer net.Close()
-	return c.withFlowTable(ctx, within, &Delivery{Net: net, CPUs: cpus.CPUs()}, func(ctx context.Context, d *Delivery) error {
-		return c.compare(ctx, d, until)
-	})
 }
 
 func (c *deliveryCell) roundTime() time.Duration {
@@ -166,63 +142,54 @@ func flowTableLimit(ctx context.Context, within time.Duration) time.Duration {
 }
 
 // withFlowTable lets body set RFS's table, in a trial.
-func (c *deliveryCell) withFlowTable(ctx context.Context, within time.Duration, d *Delivery, body func(context.Context, *Delivery) error) error {
-	without := func(why error) error {
-		d.RFS = func(on bool) error {
-			if on {
-				return why
-			}
-			return nil
-		}
-		return body(ctx, d)
-	}
-	if c.Tuner == nil {
-		return without(c.Refused)
-	}
+func (c *deliveryCell) withFlowTable(ctx context.Context, within time.Duration, d *delivery, body func(context.Context, *delivery) error) error {
+	why := c.Refused
 	var ended error
-	plan, err := flowTable(ctx, c.Tuner, func(ctx context.Context, set change.SetCandidate) error {
-		d.RFS = func(on bool) error {
-			candidate := 0
-			if on {
-				candidate = 1
+	if c.Tuner != nil {
+		plan, err := flowTable(ctx, c.Tuner, func(ctx context.Context, set change.SetCandidate) error {
+			d.rfs = func(on bool) error {
+				candidate := 0
+				if on {
+					candidate = 1
+				}
+				return set(change.All(candidate))
 			}
-			return set(change.All(candidate))
+			ended = body(ctx, d)
+			return ended
+		})
+		bad, refused := plan.Preview().FirstBad()
+		switch {
+		case err != nil:
+			why = err
+		case refused:
+			why = errors.New(bad.Why())
+		case plan.WillChange():
+			plan.Trial.Found = "bench paper sais: the setting was tried only"
+			out, err := c.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: flowTableLimit(ctx, within)})
+			if bad, ok := out.FirstBad(); ok && err == nil && ended == nil {
+				return errors.New(bad.Why())
+			}
+			if errors.Is(err, ended) {
+				return err
+			}
+			return errors.Join(err, ended)
+		default:
+			why = nil // the table is as large already
 		}
-		ended = body(ctx, d)
-		return ended
-	})
-	if err != nil {
-		return without(err)
 	}
-	if bad, ok := plan.Preview().FirstBad(); ok {
-		return without(errors.New(bad.Why()))
-	}
-	if !plan.WillChange() {
-		return without(nil) // the table is as large already
-	}
-	plan.Trial.Found = "bench paper sais: the setting was tried only"
-	out, err := c.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: flowTableLimit(ctx, within)})
-	if bad, ok := out.FirstBad(); ok && err == nil && ended == nil {
-		return errors.New(bad.Why())
-	}
-	return errors.Join(err, dropped(ended, err))
-}
-
-// dropped is an error that another one does not have in it yet.
-func dropped(err, in error) error {
-	if errors.Is(in, err) {
+	d.rfs = func(on bool) error {
+		if on {
+			return why
+		}
 		return nil
 	}
-	return err
+	return body(ctx, d)
 }
 
 // compare makes rounds until the time is over.
-func (c *deliveryCell) compare(ctx context.Context, d *Delivery, until time.Time) error {
+func (c *deliveryCell) compare(ctx context.Context, d *delivery, until time.Time) error {
 	began := time.Now()
-	order := make([]int, len(deliveryArms))
-	for i := range order {
-		order[i] = i
-	}
+	order := slices.Clone(deliveryArms)
 	longest := c.roundTime() // a slow machine takes longer to start processes
 	for round := range mostDelivered {
 		limit, limited := ctx.Deadline()
@@ -231,44 +198,44 @@ func (c *deliveryCell) compare(ctx context.Context, d *Delivery, until time.Time
 		}
 		start := time.Now()
 		rand.Shuffle(len(order), func(i, k int) { order[i], order[k] = order[k], order[i] })
-		for _, i := range order {
-			if err := c.one(ctx, d, deliveryArms[i], round); err != nil {
+		for _, arm := range order {
+			if err := c.one(ctx, d, arm, round); err != nil {
 				return err
 			}
 		}
 		longest = max(longest, time.Since(start))
 	}
 	detail, err := json.Marshal(c.found)
-	c.runs = append(c.runs, bench.RunResult{Workload: c.study.Workload, Placement: bench.Placement(deliveryArms[0].Name), Index: bench.WarmupIndex,
+	c.runs = append(c.runs, bench.RunResult{Workload: c.study.Workload, Placement: bench.Placement(deliveryArms[0].name), Index: bench.WarmupIndex,
 		Started: began, Wall: time.Since(began), Reason: "costs", Detail: detail})
 	return err
 }
 
 // one makes a period of an arm.
-func (c *deliveryCell) one(ctx context.Context, d *Delivery, arm DeliveryArm, round int) error {
-	if _, out := c.found.LeftOut[arm.Name]; out {
+func (c *deliveryCell) one(ctx context.Context, d *delivery, arm deliveryArm, round int) error {
+	if _, out := c.found.LeftOut[arm.name]; out {
 		return nil
 	}
-	c.tell(arm.Name)
-	run := bench.RunResult{Workload: c.study.Workload, Placement: bench.Placement(arm.Name), Index: round, Started: time.Now(), Reason: deliveryMeanings[arm.Name]}
-	off, err := arm.On(ctx, d)
+	run := bench.RunResult{Workload: c.study.Workload, Placement: bench.Placement(arm.name), Index: round, Started: time.Now(), Reason: arm.meaning}
+	c.tell(run)
+	off, err := arm.on(ctx, d)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case err != nil && trialOver(err):
 		return err
 	case err != nil:
-		c.found.LeftOut[arm.Name] = err.Error()
+		c.found.LeftOut[arm.name] = err.Error()
 		if off != nil {
 			return off()
 		}
 		return nil
 	}
 	load := c.load
-	load.Started = d.Started
-	r, err := d.Net.Measure(ctx, stripnet.Command(c.Runner.Command), load)
+	load.Started = d.started
+	r, err := d.net.Measure(ctx, stripnet.Command(c.Runner.Command), load)
 	if late := off(); late != nil {
-		return fmt.Errorf("end %s: %w", arm.Name, errors.Join(late, err))
+		return fmt.Errorf("end %s: %w", arm.name, errors.Join(late, err))
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -280,7 +247,7 @@ func (c *deliveryCell) one(ctx context.Context, d *Delivery, arm DeliveryArm, ro
 	}
 	if err != nil { // nothing may arrive in this way: the others go on
 		run.Err, run.Answer = err.Error(), ""
-		c.found.LeftOut[arm.Name] = run.Err
+		c.found.LeftOut[arm.name] = run.Err
 	}
 	c.runs = append(c.runs, run)
 	return nil
@@ -289,14 +256,4 @@ func (c *deliveryCell) one(ctx context.Context, d *Delivery, arm DeliveryArm, ro
 // trialOver reports whether the trial cannot go on.
 func trialOver(err error) bool {
 	return errors.Is(err, change.ErrOvertaken) || errors.Is(err, change.ErrTooLate) || errors.Is(err, change.ErrUndone) || errors.Is(err, attr.ErrGone)
-}
-
-// deliveredIn is what a cell found beside its runs.
-func deliveredIn(r bench.Results) (d delivered, ok bool) {
-	for _, run := range r.Runs {
-		if run.Index == bench.WarmupIndex && run.Err == "" {
-			return d, json.Unmarshal(run.Detail, &d) == nil
-		}
-	}
-	return d, false
 }

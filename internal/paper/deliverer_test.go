@@ -40,10 +40,10 @@ func TestArmsDeliver(t *testing.T) {
 	cpus, err := kernel.System().Affinity(0)
 	require.NoError(t, err)
 	refused := errors.New("nothing of this machine is changed")
-	c := &deliveryCell{Deliverer: &Deliverer{Runner: &runner.Runner{Command: []string{self, workloadWord}}, Refused: refused}, tell: func(string) {},
+	c := &deliveryCell{Deliverer: &Deliverer{Runner: &runner.Runner{Command: []string{self, workloadWord}}, Refused: refused}, tell: func(bench.RunResult) {},
 		found: delivered{LeftOut: map[string]string{}},
 		load:  stripnet.Load{Clients: deliveryClients, Settle: 10 * time.Millisecond, Period: 100 * time.Millisecond}}
-	require.NoError(t, c.withFlowTable(t.Context(), time.Minute, &Delivery{Net: net, CPUs: cpus.CPUs()}, func(ctx context.Context, d *Delivery) error {
+	require.NoError(t, c.withFlowTable(t.Context(), time.Minute, &delivery{net: net, cpus: cpus.CPUs()}, func(ctx context.Context, d *delivery) error {
 		for _, arm := range deliveryArms {
 			if err := c.one(ctx, d, arm, 0); err != nil {
 				return err
@@ -66,11 +66,11 @@ func TestArmsDeliver(t *testing.T) {
 
 func TestCellsWithoutTimeAreNotBegun(t *testing.T) {
 	d := &Deliverer{Runner: &runner.Runner{}}
-	r := bench.Results{Study: saisCells(Machine{}, len(saisLoads)-1)[0].study}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	require.NoError(t, d.Cell(ctx, &r, time.Minute, nil))
-	assert.Empty(t, r.Runs)
+	runs, err := d.Cell(ctx, saisCells(Machine{}, len(saisLoads)-1)[0].study, time.Minute, nil)
+	require.ErrorIs(t, err, errNoTime)
+	assert.Empty(t, runs)
 }
 
 // TestTheGuardWaitsForTheBudget: rounds on a loaded machine take longer than was planned.

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"time"
 
+	"piton/internal/bpf/hint"
 	"piton/internal/bpf/steer"
 	"piton/internal/change"
 	"piton/internal/change/attr"
@@ -19,79 +21,61 @@ import (
 	"piton/workloads/stripnet"
 )
 
-// DeliveryArm is a way in which packets are brought to the CPU that processes them.
-type DeliveryArm struct {
-	Name string
-	// On puts it in force in a network that has no connection at the moment, until off. Where
+// deliveryArm is a way in which packets are brought to the CPU that processes them.
+type deliveryArm struct {
+	name    string
+	meaning string // which CPU that is
+	// on puts it in force in a network that has no connection at the moment, until off. Where
 	// the machine cannot do it, the error says why, and the other arms are compared.
-	On func(ctx context.Context, d *Delivery) (off func() error, err error)
+	on func(ctx context.Context, d *delivery) (off func() error, err error)
 }
 
-// Delivery is what arms act on.
-type Delivery struct {
-	Net  *stripnet.Network
-	CPUs []cpuset.CPU // that may process packets
-	// RFS sets the size of the flow table of all interfaces, to that of an arm or to what was
+// delivery is what arms act on.
+type delivery struct {
+	net  *stripnet.Network
+	cpus []cpuset.CPU // that may process packets
+	// rfs sets the size of the flow table of all interfaces, to that of an arm or to what was
 	// there before. The table is the machine's: it goes through the change path.
-	RFS func(on bool) error
-	// Started, if an arm has set it, is told the clients of a period before they read.
-	Started func(clients []kernel.TID) error
+	rfs func(on bool) error
+	// started, if an arm has set it, is told the clients of a period before they read.
+	started func(clients []kernel.TID) error
 }
 
 // The arms. "rps-" are made with the kernel's own RPS, those from "xdp-pass" on with XDP.
-var deliveryArms = []DeliveryArm{
-	{"default", func(context.Context, *Delivery) (func() error, error) { return nothing, nil }},
-	{"rfs", rfsOn},
-	{"fixed", func(_ context.Context, d *Delivery) (func() error, error) {
-		return d.rps(func(i int) []cpuset.CPU { return d.CPUs[i%len(d.CPUs) : i%len(d.CPUs)+1] })
-	}},
-	{"rps-hash", func(_ context.Context, d *Delivery) (func() error, error) {
-		return d.rps(func(int) []cpuset.CPU { return d.CPUs })
-	}},
-	{"rps-least-loaded", rpsLeastLoadedOn},
-	{"rps-dedicated", func(_ context.Context, d *Delivery) (func() error, error) {
-		return d.rps(func(int) []cpuset.CPU { return d.CPUs[len(d.CPUs)-1:] })
-	}},
-	xdpArm("xdp-pass", steer.Pass),
-	xdpArm("request", steer.Request),
-	xdpArm("current", steer.Current),
-	{"least-loaded", xdpLeastLoadedOn},
-	{"dedicated", xdpDedicatedOn},
-	xdpArm("apart", steer.Apart),
-	{"hint", hintOn},
+var deliveryArms = []deliveryArm{
+	{"default", "the kernel's own: where the packet comes in; over a veth, the CPU that sends",
+		func(context.Context, *delivery) (func() error, error) { return func() error { return nil }, nil }},
+	{"rfs", "RFS: the CPU where the connection was last read or written (the study's current core)", rfsOn},
+	{"fixed", "RPS to one CPU for each interface, as irqbalance distributes interrupts",
+		rps(func(d *delivery, i int) cpuset.Set { return cpuset.Of(d.cpus[i%len(d.cpus)]) })},
+	{"rps-hash", "RPS to all CPUs, by a hash of the connection",
+		rps(func(d *delivery, _ int) cpuset.Set { return cpuset.Of(d.cpus...) })},
+	{"rps-least-loaded", "RPS to the CPU that was least busy, chosen every 50 ms (the study's least-loaded core)", rpsLeastLoadedOn},
+	{"rps-dedicated", "RPS to one CPU for all interfaces (the study's dedicated core)",
+		rps(func(d *delivery, _ int) cpuset.Set { return cpuset.Of(d.cpus[len(d.cpus)-1]) })},
+	{"xdp-pass", "as default, by XDP that only passes: what a program costs", xdp(steer.Pass)},
+	{"request", "XDP to the CPU where the request was written (the study's request core)", xdp(steer.Request)},
+	{"current", "XDP to the CPU where the reader runs, or ran last (the study's current core)", xdp(steer.Current)},
+	{"least-loaded", "XDP to the CPU that was least busy, chosen every 50 ms (the study's least-loaded core)", xdpLeastLoadedOn},
+	{"dedicated", "XDP to one CPU for all interfaces (the study's dedicated core)", xdpDedicatedOn},
+	{"apart", "XDP to the CPU after the one where the reader runs", xdp(steer.Apart)},
+	{"hint", "the study's own way: the requests carry the CPU of their client in a TCP option, the server's side sends it back, XDP steers by it", hintOn},
 }
 
-// deliveryMeanings are the arms in words.
-var deliveryMeanings = map[string]string{
-	"hint":             "the study's own way: the requests carry the CPU of their client in a TCP option, the server's side sends it back, XDP steers by it",
-	"default":          "the kernel's own: where the packet comes in; over a veth, the CPU that sends",
-	"rfs":              "RFS: the CPU where the connection was last read or written (the study's current core)",
-	"fixed":            "RPS to one CPU for each interface, as irqbalance distributes interrupts",
-	"rps-hash":         "RPS to all CPUs, by a hash of the connection",
-	"rps-least-loaded": "RPS to the CPU that was least busy, chosen every 50 ms (the study's least-loaded core)",
-	"rps-dedicated":    "RPS to one CPU for all interfaces (the study's dedicated core)",
-	"xdp-pass":         "as default, by XDP that only passes: what a program costs",
-	"request":          "XDP to the CPU where the request was written (the study's request core)",
-	"current":          "XDP to the CPU where the reader runs, or ran last (the study's current core)",
-	"least-loaded":     "XDP to the CPU that was least busy, chosen every 50 ms (the study's least-loaded core)",
-	"dedicated":        "XDP to one CPU for all interfaces (the study's dedicated core)",
-	"apart":            "XDP to the CPU after the one where the reader runs",
+// rps has CPUs process what an interface receives.
+func rps(of func(d *delivery, i int) cpuset.Set) func(context.Context, *delivery) (func() error, error) {
+	return func(_ context.Context, d *delivery) (func() error, error) {
+		return d.rpsOff, d.queues("rps_cpus", func(i int) string { return of(d, i).Mask() })
+	}
 }
 
-func nothing() error { return nil }
-
-// rps gives each interface CPUs that process what it receives.
-func (d *Delivery) rps(of func(i int) []cpuset.CPU) (off func() error, err error) {
-	off = func() error { return d.queues("rps_cpus", func(int) string { return "0" }) }
-	err = d.queues("rps_cpus", func(i int) string { return cpuset.Of(of(i)...).Mask() })
-	return off, err
-}
+func (d *delivery) rpsOff() error { return d.queues("rps_cpus", func(int) string { return "0" }) }
 
 // queues writes a file of the one receive queue of each interface.
-func (d *Delivery) queues(file string, text func(i int) string) error {
+func (d *delivery) queues(file string, text func(i int) string) error {
 	var all error
-	for i, name := range d.Net.Interfaces {
-		all = errors.Join(all, d.Net.Client.WriteSetting(name+"/queues/rx-0/"+file, text(i)))
+	for i, name := range d.net.Interfaces {
+		all = errors.Join(all, d.net.Client.WriteSetting(name+"/queues/rx-0/"+file, text(i)))
 	}
 	return all
 }
@@ -99,25 +83,25 @@ func (d *Delivery) queues(file string, text func(i int) string) error {
 // rfsFlows is the size of RFS's table, far above the connections that there are.
 const rfsFlows = 32768
 
-func rfsOn(_ context.Context, d *Delivery) (func() error, error) {
-	if err := d.RFS(true); err != nil {
+func rfsOn(_ context.Context, d *delivery) (func() error, error) {
+	if err := d.rfs(true); err != nil {
 		return nil, err
 	}
 	off := func() error {
-		return errors.Join(d.queues("rps_flow_cnt", func(int) string { return "0" }), d.RFS(false))
+		return errors.Join(d.queues("rps_flow_cnt", func(int) string { return "0" }), d.rfs(false))
 	}
-	err := d.queues("rps_flow_cnt", func(int) string { return fmt.Sprint(rfsFlows / len(d.Net.Interfaces)) })
+	err := d.queues("rps_flow_cnt", func(int) string { return fmt.Sprint(rfsFlows / len(d.net.Interfaces)) })
 	return off, err
 }
 
 // leastLoadedEvery is how often the least-loaded CPU is chosen: some ticks of /proc/stat.
 const leastLoadedEvery = 50 * time.Millisecond
 
-func rpsLeastLoadedOn(ctx context.Context, d *Delivery) (func() error, error) {
+func rpsLeastLoadedOn(ctx context.Context, d *delivery) (func() error, error) {
 	put := func(cpu cpuset.CPU) error {
 		return d.queues("rps_cpus", func(int) string { return cpuset.Of(cpu).Mask() })
 	}
-	return followLeastLoaded(ctx, d.CPUs, put, func() error { return d.queues("rps_cpus", func(int) string { return "0" }) })
+	return followLeastLoaded(ctx, d.cpus, put, d.rpsOff)
 }
 
 // followLeastLoaded puts the least busy CPU in force again and again, until off.
@@ -175,6 +159,87 @@ func mostIdle(cpus []cpuset.CPU, before, now procfs.Counters, chosen int) int {
 		}
 	}
 	return chosen
+}
+
+// xdp is a policy of the study made with XDP and a map of CPUs. It follows the clients of
+// each period from their start.
+func xdp(policy steer.Policy) func(context.Context, *delivery) (func() error, error) {
+	return func(_ context.Context, d *delivery) (func() error, error) {
+		_, off, err := d.steer(steer.Options{Policy: policy})
+		return off, err
+	}
+}
+
+// steer begins to steer the clients' packets on all interfaces.
+func (d *delivery) steer(o steer.Options) (s *steer.Steering, off func() error, err error) {
+	o.CPUs, o.Apart = cpuset.Of(d.cpus...), map[cpuset.CPU]cpuset.CPU{}
+	for i, cpu := range d.cpus {
+		o.Apart[cpu] = d.cpus[(i+1)%len(d.cpus)]
+	}
+	for _, name := range d.net.Interfaces {
+		index, err := d.net.Client.InterfaceIndex(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		o.Interfaces = append(o.Interfaces, index)
+	}
+	err = d.net.Client.Do(func() (err error) {
+		s, err = steer.Open(o)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	d.started = func(clients []kernel.TID) error { return s.SetTargets(clients...) }
+	return s, func() error {
+		d.started = nil
+		s.Close()
+		return nil
+	}, nil
+}
+
+func xdpDedicatedOn(_ context.Context, d *delivery) (func() error, error) {
+	s, off, err := d.steer(steer.Options{Policy: steer.Chosen})
+	if err == nil {
+		err = s.SetChoice(cpuset.Of(d.cpus[len(d.cpus)-1]))
+	}
+	return off, err
+}
+
+func xdpLeastLoadedOn(ctx context.Context, d *delivery) (func() error, error) {
+	s, off, err := d.steer(steer.Options{Policy: steer.Chosen})
+	if err != nil {
+		return nil, err
+	}
+	return followLeastLoaded(ctx, d.cpus, func(cpu cpuset.CPU) error { return s.SetChoice(cpuset.Of(cpu)) }, off)
+}
+
+// hintOn has the clients' CPUs travel with their connections, which this process makes.
+func hintOn(_ context.Context, d *delivery) (func() error, error) {
+	cgroup, err := procfs.New("/").UnifiedCgroup()
+	if err != nil {
+		return nil, err
+	}
+	answers, err := hint.Serve(hint.Options{Cgroup: cgroup})
+	if err != nil {
+		return nil, err
+	}
+	asks, err := hint.Attach(hint.Options{Cgroup: cgroup, Targets: []kernel.TID{kernel.TID(os.Getpid())}})
+	if err != nil {
+		answers.Close()
+		return nil, err
+	}
+	_, off, err := d.steer(steer.Options{Policy: steer.Hint})
+	if err != nil {
+		asks.Close()
+		answers.Close()
+		return nil, err
+	}
+	return func() error {
+		defer answers.Close()
+		defer asks.Close()
+		return off()
+	}, nil
 }
 
 // flowTable plans the trial of RFS's table. The plan is without one where the table is there

@@ -1,14 +1,15 @@
 package paper
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
 	"piton/internal/bench"
+	"piton/internal/bench/stats"
 	"piton/internal/chart"
+	"piton/workloads/workload"
 )
 
 // kind is what a comparison came to.
@@ -49,6 +50,48 @@ func found(c bench.Comparison, label string, published *float64) finding {
 		f.kind = unclear
 	}
 	return f
+}
+
+// pair is two cells that are compared, with what was published of it, nil for nothing.
+type pair struct {
+	base, mine bench.Results
+	label      string
+	published  *float64
+}
+
+// compare compares pairs, and corrects for their number.
+func compare(pairs []pair) (out []finding) {
+	var results [][2]bench.Results
+	for _, p := range pairs {
+		results = append(results, [2]bench.Results{p.base, p.mine})
+	}
+	for i, c := range bench.CompareAll(results) {
+		out = append(out, found(c, pairs[i].label, pairs[i].published))
+	}
+	return out
+}
+
+// reproduced are the findings that were published.
+func reproduced(all []finding) []finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f finding) bool { return f.Published == nil })
+}
+
+// ratioOf is the ratio that the log ratios of pairs have which were measured together: a finding
+// that is better above 1.
+func ratioOf(label string, logs []float64) finding {
+	center, low, high, have := stats.Center(logs, 0.95)
+	return gained(label, math.Exp(center)-1, math.Exp(low)-1, math.Exp(high)-1, have)
+}
+
+// gained is a share that is gained, NaN where nothing was measured, with its interval where there
+// are enough pairs for one.
+func gained(label string, share, low, high float64, have bool) finding {
+	c := bench.Comparison{Metric: workload.Metric{HigherIsBetter: true}, Comparable: !math.IsNaN(share), Delta: share, Low: low, High: high,
+		HaveInterval: have, Different: have && (low > 0 || high < 0)}
+	if c.Visible = bench.Visible(low, high); !have {
+		c.Unjudged = "too few runs"
+	}
+	return found(c, label, nil)
 }
 
 // cell is the finding in a table.
@@ -101,21 +144,19 @@ func (w words) sum(all []finding) string {
 	if len(all) == 0 {
 		return "not measured"
 	}
-	names, groups := []string{}, map[string][]finding{}
-	for _, f := range all {
+	var parts, names []string
+	for i, f := range all {
 		name, _ := f.names()
-		if groups[name] == nil {
+		if !slices.Contains(names, name) {
 			names = append(names, name)
+			others := func(f finding) bool { other, _ := f.names(); return other != name }
+			parts = append(parts, name+": "+w.kinds(slices.DeleteFunc(slices.Clone(all[i:]), others)))
 		}
-		groups[name] = append(groups[name], f)
 	}
 	if are(all, all[0].kind) || len(names) == 1 || len(names) > mostGroups {
 		return w.kinds(all)
 	}
-	for i, name := range names {
-		names[i] = name + ": " + w.kinds(groups[name])
-	}
-	return strings.Join(names, "; ")
+	return strings.Join(parts, "; ")
 }
 
 // kinds are what some findings came to.
@@ -156,12 +197,16 @@ func (f finding) names() (group, name string) {
 
 // of is about findings of one kind.
 func (w words) of(k kind, all []finding) string {
-	least := slices.MaxFunc(all, func(a, b finding) int { return cmp.Compare(a.bound, b.bound) }).bound
+	least := 0.0
+	var values []float64
+	for _, f := range all {
+		least, values = max(least, f.bound), append(values, f.Value)
+	}
 	switch k {
 	case better:
-		return shares(values(all)) + " " + w.better
+		return shares(values) + " " + w.better
 	case worse:
-		return shares(values(all)) + " " + w.worse
+		return shares(values) + " " + w.worse
 	case same:
 		if all[0].Remark != "" && least == 0 {
 			return all[0].Remark // nothing was compared
@@ -173,40 +218,23 @@ func (w words) of(k kind, all []finding) string {
 	return all[0].Remark
 }
 
-func values(all []finding) (out []float64) {
-	for _, f := range all {
-		out = append(out, f.Value)
-	}
-	return out
-}
-
 // are reports whether some findings were made and all of them are of a kind.
 func are(all []finding, k kind) bool {
-	some := false
-	for _, f := range all {
-		if f.kind != missing && f.kind != k {
-			return false
-		}
-		some = some || f.kind == k
-	}
-	return some
+	is := func(f finding) bool { return f.kind == k }
+	return slices.ContainsFunc(all, is) && !slices.ContainsFunc(all, func(f finding) bool { return f.kind != missing && !is(f) })
 }
 
 // published are the published values of findings that were made, or of all where none was.
 func published(all []finding) []float64 {
-	var made, every []float64
+	made := func(f finding) bool { return f.Published != nil && f.kind != missing }
+	some := slices.ContainsFunc(all, made)
+	var out []float64
 	for _, f := range all {
-		if f.Published == nil {
-			continue
-		}
-		if every = append(every, *f.Published); f.kind != missing {
-			made = append(made, *f.Published)
+		if made(f) || !some && f.Published != nil {
+			out = append(out, *f.Published)
 		}
 	}
-	if len(made) == 0 {
-		return every
-	}
-	return made
+	return out
 }
 
 // shares is the range of shares without their signs: "2.1 to 3.4 %", "5 %".
@@ -214,11 +242,11 @@ func shares(values []float64) string {
 	if len(values) == 0 {
 		return bench.None
 	}
-	sizes := make([]float64, len(values))
-	for i, v := range values {
-		sizes[i] = math.Abs(v)
+	least, most := math.Inf(1), 0.0
+	for _, v := range values {
+		least, most = min(least, math.Abs(v)), max(most, math.Abs(v))
 	}
-	text := chart.Percents(slices.Min(sizes), slices.Max(sizes))
+	text := chart.Percents(least, most)
 	if text[0] == text[1] {
 		return text[0] + " %"
 	}

@@ -40,7 +40,7 @@ func matrixGrid(m Machine) (out []size) {
 		for _, cores := range matrixCores(m) {
 			place := onlyNormal
 			if cores < len(m.CPUs) {
-				place = []bench.Placement{bench.Placement("cpu:" + cpuList(m.CPUs[:cores]))}
+				place = []bench.Placement{bench.Placement("cpu:" + strings.Join(numbers(m.CPUs[:cores]), ","))}
 			}
 			for _, threads := range dim.threads {
 				for _, mapping := range []string{manual, byKernel} {
@@ -65,53 +65,50 @@ func matrixCores(m Machine) []int {
 	return append(out, len(m.CPUs))
 }
 
-func cpuList(cpus []int) string {
-	var words []string
-	for _, c := range cpus {
-		words = append(words, fmt.Sprint(c))
-	}
-	return strings.Join(words, ",")
+// matrixRow is a row of the table, with the published seconds, 0 where it was not.
+type matrixRow struct {
+	cores, n, threads int
+	manual, kernel    float64
 }
 
-// matrixPublished are manual and kernel seconds by cores, n and threads.
-var matrixPublished = map[[3]int][2]float64{
-	{2, 500, 100}: {0.92, 1.08}, {2, 500, 250}: {0.91, 1.11}, {2, 500, 500}: {0.87, 1.12}, {2, 1000, 500}: {9.88, 10.63}, {2, 1000, 1000}: {9.68, 11.9},
-	{4, 500, 100}: {0.51, 0.75}, {4, 500, 250}: {0.6, 1.79}, {4, 500, 500}: {0.75, 1.85}, {4, 1000, 500}: {3.86, 5.21}, {4, 1000, 1000}: {4.45, 8.92},
+var matrixPublished = []matrixRow{
+	{2, 500, 100, 0.92, 1.08}, {2, 500, 250, 0.91, 1.11}, {2, 500, 500, 0.87, 1.12}, {2, 1000, 500, 9.88, 10.63}, {2, 1000, 1000, 9.68, 11.9},
+	{4, 500, 100, 0.51, 0.75}, {4, 500, 250, 0.6, 1.79}, {4, 500, 500, 0.75, 1.85}, {4, 1000, 500, 3.86, 5.21}, {4, 1000, 1000, 4.45, 8.92},
 }
 
-// matrixOrder are the published rows in their order.
-var matrixOrder = [][3]int{{2, 500, 100}, {2, 500, 250}, {2, 500, 500}, {2, 1000, 500}, {2, 1000, 1000},
-	{4, 500, 100}, {4, 500, 250}, {4, 500, 500}, {4, 1000, 500}, {4, 1000, 1000}}
-
-// matrixGain is by which share the kernel's time is longer than that of manual mapping: the measure
+// gain is by which share the kernel's time is longer than that of manual mapping: the measure
 // of the study.
-func matrixGain(p [2]float64) *float64 {
-	share := p[1]/p[0] - 1
+func (r matrixRow) gain() *float64 {
+	if r.manual == 0 {
+		return nil
+	}
+	share := r.kernel/r.manual - 1
 	return &share
 }
 
 // matrixRows are the published rows in their order, then others that were measured.
-func matrixRows(g *cells) (out [][3]int) {
-	for _, row := range matrixOrder {
-		out = append(out, row)
-		if g.measured("%d %d %d ", row[0], row[1], row[2]) {
+func matrixRows(g *cells) []matrixRow {
+	out := slices.Clone(matrixPublished)
+	for _, r := range matrixPublished {
+		if g.measured("%d %d %d ", r.cores, r.n, r.threads) {
 			continue
 		}
-		where := fmt.Sprintf("the rows of %d cores", row[0])
+		where := fmt.Sprintf("the rows of %d cores", r.cores)
 		switch {
-		case g.measured("%d %d ", row[0], row[1]):
-			where = fmt.Sprintf("n %d with %d threads on %d cores", row[1], row[2], row[0])
-		case g.measured("%d ", row[0]):
-			where = fmt.Sprintf("n %d on %d cores", row[1], row[0])
+		case g.measured("%d %d ", r.cores, r.n):
+			where = fmt.Sprintf("n %d with %d threads on %d cores", r.n, r.threads, r.cores)
+		case g.measured("%d ", r.cores):
+			where = fmt.Sprintf("n %d on %d cores", r.n, r.cores)
 		}
 		if !slices.Contains(g.notRun, where) {
 			g.notRun = append(g.notRun, where)
 		}
 	}
 	for _, key := range g.keys {
-		var row [3]int
-		if n, _ := fmt.Sscan(key, &row[0], &row[1], &row[2]); n == 3 && g.measured("%d %d %d %s", row[0], row[1], row[2], manual) && !slices.Contains(out, row) {
-			out = append(out, row)
+		var r matrixRow
+		same := func(o matrixRow) bool { return o.cores == r.cores && o.n == r.n && o.threads == r.threads }
+		if n, _ := fmt.Sscan(key, &r.cores, &r.n, &r.threads); n == 3 && g.measured("%d %d %d %s", r.cores, r.n, r.threads, manual) && !slices.ContainsFunc(out, same) {
+			out = append(out, r)
 		}
 	}
 	return out
@@ -119,43 +116,39 @@ func matrixRows(g *cells) (out [][3]int) {
 
 func matrixSection(_ Machine, g *cells) report.Section {
 	rows := matrixRows(g)
-	var pairs [][2]bench.Results
+	var pairs []pair
 	for _, r := range rows {
-		pairs = append(pairs, [2]bench.Results{g.of("%d %d %d %s", r[0], r[1], r[2], byKernel), g.of("%d %d %d %s", r[0], r[1], r[2], manual)})
+		of := func(mapping string) bench.Results { return g.of("%d %d %d %s", r.cores, r.n, r.threads, mapping) }
+		pairs = append(pairs, pair{of(byKernel), of(manual), fmt.Sprintf("%d cores, n %d, %d threads", r.cores, r.n, r.threads), r.gain()})
 	}
 	t := report.Table{Title: "Published and today", Keys: 3, Head: []string{"cores", "n", "threads", "2010: manual", "kernel", "gain", "today: manual", "kernel", "gain"}}
-	var reproduced, others []finding
-	for i, c := range bench.CompareAll(pairs) {
-		r, then := rows[i], []string{bench.None, bench.None, bench.None}
-		f := found(c, fmt.Sprintf("%d cores, n %d, %d threads", r[0], r[1], r[2]), nil).gain()
-		if p, ok := matrixPublished[r]; ok {
-			f.Published = matrixGain(p)
-			then = []string{chart.Quantity(p[0], "s"), chart.Quantity(p[1], "s"), signed(*f.Published)}
-			reproduced = append(reproduced, f)
-		} else {
-			others = append(others, f)
+	all := compare(pairs)
+	for i, r := range rows {
+		then := []string{bench.None, bench.None, bench.None}
+		if share := r.gain(); share != nil {
+			then = []string{chart.Quantity(r.manual, "s"), chart.Quantity(r.kernel, "s"), signed(*share)}
 		}
-		if f.kind == missing {
-			continue
+		if all[i] = all[i].gain(); all[i].kind != missing {
+			t.Rows = append(t.Rows, slices.Concat([]string{fmt.Sprint(r.cores), fmt.Sprint(r.n), fmt.Sprint(r.threads)}, then, []string{value(pairs[i].mine), value(pairs[i].base), all[i].cell()}))
 		}
-		t.Rows = append(t.Rows, slices.Concat([]string{fmt.Sprint(r[0]), fmt.Sprint(r[1]), fmt.Sprint(r[2])}, then, []string{value(pairs[i][1]), value(pairs[i][0]), f.cell()}))
 	}
-	return report.Section{Answer: matrixAnswer(g, reproduced, others), Tables: []report.Table{t},
-		Figures: []chart.Figure{effects("Gain of manual mapping", append(reproduced, others...), "loss", "gain")}}
+	return report.Section{Answer: matrixAnswer(g, all[:len(matrixPublished)], all[len(matrixPublished):]), Tables: []report.Table{t},
+		Figures: []chart.Figure{effects("Gain of manual mapping", all, "loss", "gain")}}
 }
 
-func matrixAnswer(g *cells, reproduced, others []finding) string {
-	text, now, said := "Published: mapping threads manually gained "+shares(published(reproduced)), "", words{"gained", "lost"}
+func matrixAnswer(g *cells, reproduced, others []finding) (now string) {
+	g.claim, now = "Published: mapping threads manually gained "+shares(published(reproduced)), ""
+	said := words{"gained", "lost"}
 	if !are(reproduced, missing) {
-		text, now = text+" in the rows measured here", ": "+said.sum(reproduced)
+		g.claim, now = g.claim+" in the rows measured here", ": "+said.sum(reproduced)
 	}
 	if len(others) > 0 {
 		now += ", in rows that were not published: " + said.sum(others)
 	}
-	if now == "" {
-		return text + ". " + notMeasured
+	if g.claim += "."; now != "" {
+		now = g.today() + now + "."
 	}
-	return fmt.Sprintf("%s. %s%s.", text, g.today(), now)
+	return now
 }
 
 // gain makes a share of time that was saved one by which the other time is longer.

@@ -2,6 +2,7 @@ package paper
 
 import (
 	"fmt"
+	"slices"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
@@ -12,6 +13,7 @@ import (
 var memlat = Paper{
 	Name: "memlat", Title: "Latency of caches and memory (LMbench)",
 	Source: "Published by Yamada and Kusakabe: LMbench on Core 2 Duo at 1.86 GHz, Core Duo and Athlon 64 X2, in cycles.",
+	claim:  "Published: a load from memory took 115 to 157 cycles, 50 to 58 times as long as one from L1.",
 	weight: 0.7, probe: bench.Study{Args: args("--size", 2), Placements: []bench.Placement{leastLoaded}}, sizes: alternatives(len(memlatMiB), memlatCells), rounds: ownRounds, own: []string{"curve"}, present: memlatSection,
 }
 
@@ -32,7 +34,7 @@ func memlatCells(m Machine, scale int) []cell {
 }
 
 // memlatPublished are cycles by level: Core 2 Duo, Core Duo, Athlon 64 X2.
-var memlatPublished = map[string][3]int{"L1": {3, 3, 2}, "L2": {14, 14, 12}, "memory": {149, 157, 115}}
+var memlatPublished = map[string][]string{"L1": {"3", "3", "2"}, "L2": {"14", "14", "12"}, "L3": {bench.None, bench.None, bench.None}, "memory": {"149", "157", "115"}}
 
 func memlatSection(_ Machine, g *cells) report.Section {
 	t := report.Table{Title: "Published and today, cycles", Head: []string{"level", "Core 2 Duo", "Core Duo", "Athlon 64 X2", "today", "today, ns", "up to"}}
@@ -43,18 +45,9 @@ func memlatSection(_ Machine, g *cells) report.Section {
 		}
 	}
 	for _, name := range []string{"L1", "L2", "L3", "memory"} {
-		line := []string{name, bench.None, bench.None, bench.None, bench.None, bench.None, bench.None}
-		if p, ok := memlatPublished[name]; ok {
-			line[1], line[2], line[3] = fmt.Sprint(p[0]), fmt.Sprint(p[1]), fmt.Sprint(p[2])
-		}
 		if l, ok := levels[name]; ok {
-			if line[5] = chart.Digits(l.Ns); l.Cycles > 0 {
-				line[4] = chart.Digits(l.Cycles)
-			}
-			if l.UpToBytes > 0 {
-				line[6] = memlatwork.Size(l.UpToBytes)
-			}
-			t.Rows = append(t.Rows, line)
+			t.Rows = append(t.Rows, slices.Concat([]string{name}, memlatPublished[name],
+				[]string{orNone(l.Cycles > 0, l.Cycles, chart.Digits), chart.Digits(l.Ns), orNone(l.UpToBytes > 0, l.UpToBytes, memlatwork.Size)}))
 		}
 	}
 	return report.Section{Answer: memlatAnswer(g, levels), Tables: []report.Table{t}}
@@ -62,13 +55,12 @@ func memlatSection(_ Machine, g *cells) report.Section {
 
 // memlatAnswer is how far memory is from the first cache.
 func memlatAnswer(g *cells, levels map[string]memlatwork.Level) string {
-	text := "Published: a load from memory took 115 to 157 cycles, 50 to 58 times as long as one from L1. "
 	first, memory := levels["L1"], levels["memory"]
-	if len(levels) == 0 {
-		return text + notMeasured
-	}
-	if text += g.today() + ": "; memory.Ns == 0 {
-		return text + "memory was not reached."
+	switch {
+	case len(levels) == 0:
+		return ""
+	case memory.Ns == 0:
+		return g.today() + ": memory was not reached."
 	}
 	took := chart.Quantity(memory.Ns/1e9, "s")
 	if memory.Cycles > 0 {
@@ -77,5 +69,5 @@ func memlatAnswer(g *cells, levels map[string]memlatwork.Level) string {
 	if first.Ns > 0 {
 		took += fmt.Sprintf(", %.0f times as long as from L1", memory.Ns/first.Ns)
 	}
-	return text + took + "."
+	return fmt.Sprintf("%s: %s.", g.today(), took)
 }

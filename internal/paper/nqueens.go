@@ -78,9 +78,9 @@ type queensRow struct {
 	placement bench.Placement
 }
 
-// queensRows are the placements that are compared with normal.
+// queensRows are normal and the placements that are compared with it.
 func queensRows(m Machine) []queensRow {
-	rows := []queensRow{{"piton FIFO", 3, "%d %s", pitonFIFO}, {"piton RR", 4, "%d %s", pitonRR}, {"piton least-loaded", -1, "%d %s", leastLoaded}}
+	rows := []queensRow{{"normal", 0, "%d %s", bench.Normal}, {"piton FIFO", 3, "%d %s", pitonFIFO}, {"piton RR", 4, "%d %s", pitonRR}, {"piton least-loaded", -1, "%d %s", leastLoaded}}
 	if m.Tuna {
 		p := tunaPlacements(m)
 		rows = append(rows, queensRow{"tuna FIFO", 1, "%d %s " + tunaKey, p[0]}, queensRow{"tuna RR", 2, "%d %s " + tunaKey, p[1]})
@@ -91,31 +91,34 @@ func queensRows(m Machine) []queensRow {
 // queensLoads are where the boards are measured.
 var queensLoads = []string{"quiet", "noise"}
 
-// queensBoard is what was found of a board, by queensLoads and queensRows.
-type queensBoard [2][]finding
-
 func queens(m Machine, g *cells) report.Section {
 	rows := queensRows(m)
 	t := report.Table{Title: "Published and today", Keys: 2, Head: []string{"queens", "placement", "published", "saved", "today", "saved", "under load", "saved"}}
-	var boards []queensBoard
+	var all, pinned [2][]finding // by queensLoads; pinned with FIFO and RR
 	var names, missed []string
-	for n := 8; n <= 16; n++ {
-		b := queensBoard{queensFound(rows, g, n, queensLoads[0]), queensFound(rows, g, n, queensLoads[1])}
-		boards = append(boards, b)
+	for n := 16; n >= 8; n-- {
+		var found [2][]finding
+		for i, load := range queensLoads {
+			found[i] = queensFound(rows, g, n, load)
+			all[i], pinned[i] = append(all[i], found[i]...), append(found[i][:2:2], pinned[i]...)
+		}
 		if !g.measured("%d ", n) {
 			if queensSaved(n, 0) != nil {
-				missed = append(missed, fmt.Sprint(n))
+				missed = append([]string{fmt.Sprint(n)}, missed...)
 			}
 			continue
 		}
-		lines := [][]string{queensLine(g, n, queensRow{"normal", 0, "%d %s", bench.Normal})}
+		names = append([]string{fmt.Sprint(n)}, names...)
 		for k, row := range rows {
 			line := queensLine(g, n, row)
-			line[5], line[7] = b[0][k].cell(), b[1][k].brief()
-			lines = append(lines, line)
+			if line[4] == bench.None && line[6] == bench.None {
+				continue
+			}
+			if k > 0 {
+				line[5], line[7] = found[0][k-1].cell(), found[1][k-1].brief()
+			}
+			t.Rows = append(t.Rows, line)
 		}
-		names = append(names, fmt.Sprint(n))
-		t.Rows = append(slices.DeleteFunc(lines, func(line []string) bool { return line[4] == bench.None && line[6] == bench.None }), t.Rows...)
 	}
 	if len(missed) > 0 {
 		g.notRun = []string{join(missed) + " queens"}
@@ -123,20 +126,13 @@ func queens(m Machine, g *cells) report.Section {
 	if !m.Tuna {
 		g.notRun = append(g.notRun, "tuna, which is not installed")
 	}
-	s := report.Section{Answer: queensAnswer(g, names, boards), Tables: []report.Table{t}}
-	for i, title := range []string{"Time saved compared with normal", "Time saved compared with normal, under load"} {
-		var all []finding
-		for _, b := range slices.Backward(boards) {
-			all = append(all, b[i]...)
-		}
-		s.Figures = append(s.Figures, effects(title, all, "slower", "faster"))
-	}
-	return s
+	return report.Section{Answer: queensAnswer(g, names, pinned), Tables: []report.Table{t}, Figures: []chart.Figure{
+		effects("Time saved compared with normal", all[0], "slower", "faster"), effects("Time saved compared with normal, under load", all[1], "slower", "faster")}}
 }
 
-// queensLine is the times of a placement; what was saved is put into it later.
+// queensLine is the times of a placement; what was saved today is put into it later.
 func queensLine(g *cells, n int, row queensRow) []string {
-	line := []string{fmt.Sprint(n), row.name, bench.None, bench.None, bench.None, bench.None, bench.None, bench.None}
+	line := append([]string{fmt.Sprint(n), row.name}, slices.Repeat([]string{bench.None}, 6)...)
 	if all, ok := queensPublished[n]; ok && row.published >= 0 {
 		seconds := all[row.published]
 		line[2] = fmt.Sprintf("%02d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
@@ -145,9 +141,8 @@ func queensLine(g *cells, n int, row queensRow) []string {
 		}
 	}
 	for i, load := range queensLoads {
-		if a, ok := arm(g.of(row.cell, n, load), row.placement); ok {
-			line[4+2*i] = chart.Quantity(a.Median, "s")
-		}
+		a, ok := arm(g.of(row.cell, n, load), row.placement)
+		line[4+2*i] = orNone(ok, a.Median, func(s float64) string { return chart.Quantity(s, "s") })
 	}
 	return line
 }
@@ -162,42 +157,37 @@ func queensSaved(n, column int) *float64 {
 	return &share
 }
 
-// queensFound compares the rows with normal.
-func queensFound(rows []queensRow, g *cells, n int, load string) (out []finding) {
-	var pairs [][2]bench.Results
-	for _, row := range rows {
-		base, mine := g.of("%d %s", n, load), g.of(row.cell, n, load)
-		base.Study.Placements, mine.Study.Placements = onlyNormal, []bench.Placement{row.placement}
-		pairs = append(pairs, [2]bench.Results{base, mine})
+// queensFound compares the rows after the first with it.
+func queensFound(rows []queensRow, g *cells, n int, load string) []finding {
+	of := func(row queensRow) bench.Results {
+		r := g.of(row.cell, n, load)
+		r.Study.Placements = []bench.Placement{row.placement}
+		return r
 	}
-	for i, c := range bench.CompareAll(pairs) {
-		share := queensSaved(n, rows[i].published)
-		if load != queensLoads[0] {
-			share = nil // published without load
+	var pairs []pair
+	for _, row := range rows[1:] {
+		p := pair{base: of(rows[0]), mine: of(row), label: fmt.Sprintf("%d queens, %s", n, row.name)}
+		if load == queensLoads[0] { // published without load
+			p.published = queensSaved(n, row.published)
 		}
-		out = append(out, found(c, fmt.Sprintf("%d queens, %s", n, rows[i].name), share))
+		pairs = append(pairs, p)
 	}
-	return out
+	return compare(pairs)
 }
 
 // queensAnswer is about FIFO and RR, each of which was published; names are the boards measured.
-func queensAnswer(g *cells, names []string, boards []queensBoard) string {
-	var now queensBoard
-	for _, b := range boards {
-		now[0], now[1] = append(now[0], b[0][:2]...), append(now[1], b[1][:2]...)
-	}
+func queensAnswer(g *cells, names []string, now [2][]finding) string {
 	of := "13 to 16"
 	if !are(now[0], missing) && slices.ContainsFunc(names, func(n string) bool { return n >= "13" && len(n) == 2 }) {
 		of = join(names)
 	}
-	text := fmt.Sprintf("Published: pinning with FIFO or RR saved %s for %s queens. ", shares(published(now[0])), of)
+	g.claim = fmt.Sprintf("Published: pinning with FIFO or RR saved %s for %s queens.", shares(published(now[0])), of)
 	if len(names) == 0 {
-		return text + notMeasured
+		return ""
 	}
-	said := words{"saved", "lost"}
-	text += fmt.Sprintf("%s: %s. Under load: %s", g.today("quiet"), said.sum(now[0]), said.sum(now[1]))
+	said, because := words{"saved", "lost"}, ""
 	if are(now[1], better) {
-		text += ", because FIFO and RR run before the load, which waits"
+		because = ", because FIFO and RR run before the load, which waits"
 	}
-	return text + "."
+	return fmt.Sprintf("%s: %s. Under load: %s%s.", g.today("quiet"), said.sum(now[0]), said.sum(now[1]), because)
 }

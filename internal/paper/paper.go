@@ -6,6 +6,7 @@
 package paper
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -23,18 +24,20 @@ type Paper struct {
 	Name   string // of the workload
 	Title  string
 	Source string // authors and machine
+	// claim is what was published, in a sentence; present may set another one.
+	claim  string
 	weight float64
 	// probe is a quick run that measures how fast the machine is; it is placed as most
 	// cells are.
 	probe bench.Study
-	// made, if not nil, is a study whose cells are each made whole by a Maker, and reports
-	// whether one is. Its cells may be of several workloads.
-	made   func(bench.Results) bool
+	// whole is a study whose cells are each made whole by a Maker. They may be of several
+	// workloads.
+	whole  bool
 	sizes  func(m Machine) []size // the largest first
 	rounds int                    // that a verdict takes in every cell, where it is not verdictRounds
 	// own are the keys of the cells whose own pictures are shown.
 	own []string
-	// present makes the tables and figures.
+	// present makes the tables and figures. Its Answer is what was found, "" for nothing.
 	present func(m Machine, g *cells) report.Section
 }
 
@@ -95,23 +98,32 @@ func Lookup(names []string) ([]Paper, error) {
 // Section is the report of the paper: what was found, and the published figures beside those
 // measured so far. What was not run is in one note.
 func (p Paper) Section(m Machine, all []bench.Results) report.Section {
-	g := &cells{paper: p}
-	for _, r := range all {
-		if name, key, _ := strings.Cut(r.Study.Cell, " "); name == p.Name {
-			g.keys = append(g.keys, key)
-			g.results = append(g.results, r)
-		}
+	g := &cells{claim: p.claim}
+	for _, i := range p.cells(all) {
+		g.keys = append(g.keys, strings.TrimPrefix(all[i].Study.Cell, p.Name+" "))
+		g.results = append(g.results, all[i])
 	}
 	s := p.present(m, g)
+	s.Answer = strings.TrimSpace(g.claim + " " + cmp.Or(s.Answer, notMeasured))
+	if d := p.lacks(m, g.results); d > 0 {
+		s.Answer += fmt.Sprintf(" A verdict in every cell takes a budget of about %s.", Budget(d))
+	}
 	s.Title, s.Lead = p.Title, append([]string{p.Source}, s.Lead...)
 	if i := slices.IndexFunc(g.results, func(r bench.Results) bool { return r.Study.Noise > 0 }); i >= 0 {
 		s.Lead = append(s.Lead, fmt.Sprintf("Load: %s, which the kernel may put on any CPU.", chart.Plural(g.results[i].Study.Noise, "busy process")))
 	}
 	s.Figures = slices.DeleteFunc(s.Figures, func(f chart.Figure) bool { return f.Plot.Empty() })
 	for _, key := range p.own {
-		for _, f := range own(g.of("%s", key)) {
-			f.Title = key + ": " + f.Title
-			s.Figures = append(s.Figures, f)
+		r := g.of("%s", key)
+		for _, place := range r.Study.Placements { // the first that has figures
+			figures := report.Own(r, place)
+			for _, f := range figures {
+				f.Title = key + ": " + f.Title
+				s.Figures = append(s.Figures, f)
+			}
+			if len(figures) > 0 {
+				break
+			}
 		}
 	}
 	s.Tables = append(s.Tables, g.table())
@@ -157,12 +169,9 @@ func (p Paper) Pictures(s report.Section, all []bench.Results, width int) []stri
 			out = append(append(out, "", f.Title), text.Text(width)...)
 		}
 	}
-	for _, r := range all {
-		name, key, _ := strings.Cut(r.Study.Cell, " ")
-		if name != p.Name || !slices.Contains(p.own, key) {
-			continue
-		}
-		if lines, err := r.Picture(width); err == nil && len(lines) > 0 {
+	for _, i := range p.cells(all) {
+		key := strings.TrimPrefix(all[i].Study.Cell, p.Name+" ")
+		if lines, err := all[i].Picture(width); err == nil && len(lines) > 0 && slices.Contains(p.own, key) {
 			out = append(append(out, "", key), lines...)
 		}
 	}
@@ -175,7 +184,7 @@ const ownMark = ", run "
 
 // cells are the measured cells of one paper.
 type cells struct {
-	paper   Paper
+	claim   string
 	keys    []string
 	results []bench.Results
 	notRun  []string // what was published and not measured; nil = the cells without runs
@@ -227,13 +236,18 @@ func arm(r bench.Results, p bench.Placement) (bench.Arm, bool) {
 	return bench.Arm{}, false
 }
 
-// value prints the median of a cell with its unit.
-func value(r bench.Results) string {
-	a, ok := arm(r, "")
+// orNone is what there is of a value in words.
+func orNone[V any](ok bool, v V, words func(V) string) string {
 	if !ok {
 		return bench.None
 	}
-	return r.Study.Metric().Format(a.Median)
+	return words(v)
+}
+
+// value prints the median of a cell with its unit.
+func value(r bench.Results) string {
+	a, ok := arm(r, "")
+	return orNone(ok, a.Median, r.Study.Metric().Format)
 }
 
 // table is every cell with its intervals; what they come to is in the other tables.
@@ -306,16 +320,6 @@ func (g *cells) checked() string {
 	return fmt.Sprintf("Every cell: the answer was right in %d of %d runs", right, runs)
 }
 
-// own are the workload's own pictures of a cell.
-func own(r bench.Results) []chart.Figure {
-	for _, p := range r.Study.Placements {
-		if f := report.Own(r, p); len(f) > 0 {
-			return f
-		}
-	}
-	return nil
-}
-
 // last is the workload's own result of the last valid run of a cell's placement.
 func last[R any](r bench.Results, p bench.Placement) (out R, ok bool) {
 	run, ok := r.Last(p)
@@ -324,6 +328,21 @@ func last[R any](r bench.Results, p bench.Placement) (out R, ok bool) {
 	}
 	return out, true
 }
+
+// foundIn is what a cell that was made whole found beside its runs: the Detail of its run that
+// does not count.
+func foundIn[T any](r bench.Results) (found T, ok bool) {
+	for _, run := range r.Runs {
+		if run.Index == bench.WarmupIndex && run.Err == "" {
+			err := json.Unmarshal(run.Detail, &found)
+			return found, err == nil
+		}
+	}
+	return found, false
+}
+
+// isMade reports whether a cell that is made whole has been.
+func isMade(r bench.Results) bool { _, ok := foundIn[json.RawMessage](r); return ok }
 
 // signed is a share with its sign.
 func signed(share float64) string {
@@ -342,6 +361,14 @@ func args(words ...any) []string {
 	var out []string
 	for _, w := range words {
 		out = append(out, fmt.Sprint(w))
+	}
+	return out
+}
+
+// numbers are some numbers as words.
+func numbers(all []int) (out []string) {
+	for _, n := range all {
+		out = append(out, fmt.Sprint(n))
 	}
 	return out
 }

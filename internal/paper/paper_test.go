@@ -46,7 +46,7 @@ func TestEveryGridIsValid(t *testing.T) {
 					assert.Positive(t, c.cost, c.key)
 					cost += c.seconds(1, 0)
 					c.study.Workload, c.study.Runs = cmp.Or(c.study.Workload, p.Name), mostRounds
-					if p.made != nil { // its placements are candidates of a search, or arms
+					if p.whole { // its placements are candidates of a search, or arms
 						assert.NotEmpty(t, c.study.Placements)
 						c.study.Placements = onlyNormal
 					}
@@ -93,6 +93,13 @@ func (f *fakeRunner) Begin(s bench.Study) (bench.Results, error) {
 	return bench.Results{ID: s.Cell, Started: time.Now(), Study: s, Conditions: bench.Conditions{Host: "web-07", Kernel: "6.18.5"}}, nil
 }
 
+func (f *fakeRunner) Open(s bench.Study) bench.Results {
+	r, _ := f.Begin(s)
+	return r
+}
+
+func (*fakeRunner) Add(r *bench.Results, run bench.RunResult) { r.Runs = append(r.Runs, run) }
+
 func (f *fakeRunner) Round(ctx context.Context, r *bench.Results, on func(bench.Event)) error {
 	if f.stop != nil {
 		f.stop(r.Study.Cell)
@@ -134,6 +141,7 @@ func TestAllPapersEndWithinTheBudget(t *testing.T) {
 			start := time.Now()
 			var kept []bench.Grid
 			o := options(&fakeRunner{took: took}, 10*time.Minute)
+			o.Anyway = true
 			o.Keep = func(g bench.Grid) error { kept = append(kept, g); return nil }
 			var last Progress
 			o.On = func(p Progress) { last = p }
@@ -145,7 +153,7 @@ func TestAllPapersEndWithinTheBudget(t *testing.T) {
 				assert.LessOrEqual(t, c.Rounds(), mostRounds)
 			}
 			for _, p := range Papers {
-				groups := run.groups(p)
+				groups := p.groups(run.o.Machine, run.Results)
 				for _, i := range groups[len(groups)-1] {
 					assert.Positive(t, run.Results[i].Rounds(), run.Results[i].Study.Cell)
 				}
@@ -264,8 +272,8 @@ func TestFailuresAreReportedAndTheRestIsKept(t *testing.T) {
 
 func TestPublishedFiguresAndTheirGains(t *testing.T) {
 	gains := []string{}
-	for _, row := range matrixOrder {
-		gains = append(gains, signed(*matrixGain(matrixPublished[row])))
+	for _, row := range matrixPublished {
+		gains = append(gains, signed(*row.gain()))
 	}
 	assert.Equal(t, []string{"+17 %", "+22 %", "+29 %", "+7.6 %", "+23 %", "+47 %", "+198 %", "+147 %", "+35 %", "+100 %"}, gains,
 		"the published 17, 22, 29, 8, 23, 47, 198, 147, 35 and 100 %%")

@@ -3,19 +3,34 @@ package paper
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"piton/internal/bench"
+	"piton/internal/bench/store"
 )
 
 // Runner makes rounds of cells; bench.Runner is the real one.
 type Runner interface {
 	Begin(study bench.Study) (bench.Results, error)
 	Round(ctx context.Context, results *bench.Results, on func(bench.Event)) error
+	// Open begins a study whose runs are made by a Maker, and Add keeps one of them.
+	Open(study bench.Study) bench.Results
+	Add(results *bench.Results, run bench.RunResult)
 }
+
+// Maker makes the cells of a study whole: Searcher and Deliverer.
+type Maker interface {
+	// Cell makes all runs of a cell in about so long, or more if it takes that. Its error is
+	// errNoTime where there is no time for it until ctx ends.
+	Cell(ctx context.Context, study bench.Study, within time.Duration, tell func(bench.RunResult)) ([]bench.RunResult, error)
+}
+
+// errNoTime says that a cell was not begun.
+var errNoTime = errors.New("too little time")
 
 // Progress is how far a run of papers is.
 type Progress struct {
@@ -34,7 +49,9 @@ type Progress struct {
 type Options struct {
 	Machine Machine
 	Budget  time.Duration
-	Runner  Runner
+	// Anyway begins although the budget is too small for a verdict.
+	Anyway bool
+	Runner Runner
 	// Tuna places with tuna; it may be nil where Machine.Tuna is false.
 	Tuna   Runner
 	Makers map[string]Maker // by Paper.Name; a study that is without one is left out
@@ -55,29 +72,75 @@ type Run struct {
 	costs  map[string]float64 // seconds a round of a cell takes, by Study.Cell
 }
 
-// Start begins papers: it measures how fast the machine is and chooses sizes.
+// Start begins papers: it measures how fast the machine is and chooses sizes. The error is a
+// TooLittle where the budget is too small for a verdict of one of them.
 func Start(ctx context.Context, papers []Paper, o Options) (*Run, error) {
 	var names []string
 	for _, p := range papers {
 		names = append(names, p.Name)
 	}
 	r := &Run{Grid: bench.NewGrid(names, o.Budget), o: o, papers: papers, start: time.Now(), costs: map[string]float64{}}
+	little := TooLittle{Budget: o.Budget}
+	var plans []plan
 	for _, p := range papers {
-		if err := r.plan(ctx, p); err != nil {
+		pl, err := r.plan(ctx, p)
+		if err != nil {
 			return r, err
+		}
+		little.add(p, papers, pl.lacking)
+		plans = append(plans, pl)
+	}
+	if little.Papers != nil && !o.Anyway {
+		return nil, little
+	}
+	for _, pl := range plans {
+		for _, c := range pl.cells {
+			if err := r.begin(pl, c); err != nil {
+				return r, err
+			}
 		}
 	}
 	r.keep() // now that it is planned it can be resumed
 	return r, nil
 }
 
+// Unfinished finds the last grid of the same papers on this host that did not end,
+// with its cells; ok is false where there is none. One that another process runs,
+// so that it cannot be held, is skipped. Why lists the conditions that changed
+// since, which keep it from being resumed.
+func Unfinished(h store.History, papers []Paper, now bench.Conditions, hold func(bench.Grid) bool) (g bench.Grid, cells []bench.Results, why []string, ok bool) {
+	for _, g := range slices.Backward(h.Grids) {
+		if !slices.EqualFunc(g.Papers, papers, func(name string, p Paper) bool { return name == p.Name }) {
+			continue
+		}
+		cells := Cells(h, g)
+		if len(cells) == 0 || cells[0].Conditions.Host != now.Host {
+			continue
+		}
+		if !g.Ended.IsZero() {
+			break
+		}
+		now.Load1, now.Steal = cells[0].Conditions.Load1, cells[0].Conditions.Steal // they change all the time
+		if why := now.Differences(cells[0].Conditions); len(why) > 0 {
+			return bench.Grid{}, nil, why, false
+		}
+		if hold(g) {
+			return g, cells, nil, true
+		}
+	}
+	return bench.Grid{}, nil, nil, false
+}
+
+// Cells are those of a stored grid, in the order in which they were planned.
+func Cells(h store.History, g bench.Grid) []bench.Results {
+	return slices.DeleteFunc(h.Cells(g.ID), func(r bench.Results) bool { return strings.HasSuffix(r.Study.Cell, " "+probeKey) })
+}
+
 // Resume continues what an earlier process began.
 func Resume(g bench.Grid, cells []bench.Results, papers []Paper, o Options) *Run {
 	r := &Run{Grid: g, Results: cells, o: o, papers: papers, start: time.Now(), costs: map[string]float64{}}
 	for _, c := range cells {
-		for _, run := range c.Runs {
-			r.costs[c.Study.Cell] += run.Wall.Seconds() / float64(max(c.Rounds(), 1))
-		}
+		r.costs[c.Study.Cell] = roundTook(c)
 	}
 	return r
 }
@@ -88,32 +151,42 @@ func (r *Run) keep() {
 	}
 }
 
-// share is the part of the remaining time that a paper may take; the papers after
-// it get the rest.
-func (r *Run) share(p Paper) time.Duration {
-	all, after := 0.0, false
-	for _, q := range r.papers {
-		if after = after || q.Name == p.Name; after {
-			all += q.weight
-		}
-	}
-	return time.Duration(float64(r.left()) * p.weight / all)
-}
-
 func (r *Run) left() time.Duration { return max(r.o.Budget-time.Since(r.start), 0) }
 
 // probeTime bounds a probe; a machine that needs longer gets the smallest sizes.
 const probeTime = 10 * time.Second
 
-// plan probes, and begins the cells of the sizes that fit into the paper's share.
-func (r *Run) plan(ctx context.Context, p Paper) error {
-	if p.made != nil && r.o.Makers[p.Name] == nil {
-		return nil
+// probeKey is the cell of a probe, which no table shows.
+const probeKey = "probe"
+
+// plan is a paper with the cells of the sizes that fit into its share of the budget.
+type plan struct {
+	Paper
+	cells       []cell
+	work, start float64 // seconds of the probe's work, and of a process beside it
+	lacking     float64 // seconds that a verdict takes where there are fewer, else 0
+}
+
+// plan probes, and chooses sizes.
+func (r *Run) plan(ctx context.Context, p Paper) (plan, error) {
+	out, part := plan{Paper: p, work: 1}, fillShare
+	switch {
+	case !p.whole: // else its costs are what its cells take at least, and they take what they are given
+		part = plannedShare
+		if err := r.probe(ctx, &out); err != nil {
+			return out, fmt.Errorf("probe %s: %w", p.Name, err)
+		}
+	case r.o.Makers[p.Name] == nil:
+		return out, nil
 	}
-	if p.made != nil { // its costs are what its cells take at least, and they take what they are given
-		return r.beginAll(p, fillShare, 1, 0)
-	}
-	probe := p.probe
+	out.cells, out.lacking = p.choose(r.o.Machine, part*p.share(r.papers, r.o.Budget).Seconds(), out.work, out.start)
+	out.lacking /= part
+	return out, nil
+}
+
+// probe measures how long the probe of a paper takes.
+func (r *Run) probe(ctx context.Context, p *plan) error {
+	probe := p.Paper.probe
 	probe.Workload, probe.Runs, probe.Timeout = p.Name, 1, probeTime
 	if probe.Placements == nil {
 		probe.Placements = onlyNormal
@@ -121,58 +194,35 @@ func (r *Run) plan(ctx context.Context, p Paper) error {
 	probe.Grid, probe.Cell = r.Grid.ID, p.Name+" "+probeKey
 	tried, err := r.o.Runner.Begin(probe)
 	if err != nil {
-		return fmt.Errorf("probe %s: %w", p.Name, err)
+		return err
 	}
 	began := time.Now()
 	if err := r.o.Runner.Round(ctx, &tried, nil); err != nil {
-		return fmt.Errorf("probe %s: %w", p.Name, err)
+		return err
 	}
-	work, start := probeTime.Seconds(), 0.0
+	p.work = probeTime.Seconds()
 	if last := tried.Runs[len(tried.Runs)-1]; last.Err == "" {
-		work = max(last.Seconds, 1e-4)
-		start = max(time.Since(began).Seconds()-work, 0)
-	}
-	return r.beginAll(p, plannedShare, work, start)
-}
-
-// beginAll begins the cells of the sizes that fit into a part of the paper's share.
-func (r *Run) beginAll(p Paper, part, work, start float64) error {
-	for _, c := range p.choose(r.o.Machine, part*r.planned(p).Seconds(), work, start) {
-		if err := r.begin(p, c, work, start); err != nil {
-			return err
-		}
+		p.work = max(last.Seconds, 1e-4)
+		p.start = max(time.Since(began).Seconds()-p.work, 0)
 	}
 	return nil
 }
 
-// planned is a paper's share of the whole budget.
-func (r *Run) planned(p Paper) time.Duration {
-	all := 0.0
-	for _, q := range r.papers {
-		all += q.weight
-	}
-	return time.Duration(float64(r.o.Budget) * p.weight / all)
-}
-
-// probeKey is the cell of a probe, which no table shows.
-const probeKey = "probe"
-
-func (r *Run) begin(p Paper, c cell, work, start float64) error {
+func (r *Run) begin(p plan, c cell) error {
 	c.study.Workload, c.study.Runs = cmp.Or(c.study.Workload, p.Name), cmp.Or(c.study.Runs, mostRounds)
 	c.study.Grid, c.study.Cell = r.Grid.ID, p.Name+" "+c.key
-	begin := r.runner(c.study).Begin
-	if p.made != nil {
-		begin = r.o.Makers[p.Name].Begin
-	}
-	results, err := begin(c.study)
-	if err != nil {
-		return fmt.Errorf("begin %s %s: %w", p.Name, c.key, err)
+	var results bench.Results
+	var err error
+	if p.whole {
+		results = r.o.Runner.Open(c.study)
+	} else if results, err = r.runner(c.study).Begin(c.study); err != nil {
+		return fmt.Errorf("begin %s: %w", c.study.Cell, err)
 	}
 	if r.KeepErr == nil {
 		r.KeepErr = results.StoreErr
 	}
 	r.Results = append(r.Results, results)
-	r.costs[c.study.Cell] = c.seconds(work, start)
+	r.costs[c.study.Cell] = c.seconds(p.work, p.start)
 	return nil
 }
 
@@ -189,8 +239,12 @@ func (r *Run) runner(s bench.Study) Runner {
 // Finish makes rounds of all papers until each has its rounds or has used its
 // share of the budget. When ctx ends, what there is stays, to be resumed.
 func (r *Run) Finish(ctx context.Context) error {
-	for _, p := range r.papers {
-		if err := r.paper(ctx, p); err != nil {
+	for i, p := range r.papers {
+		rounds := r.rounds
+		if p.whole {
+			rounds = r.make
+		}
+		if err := rounds(ctx, p, time.Now().Add(p.share(r.papers[i:], r.left()))); err != nil {
 			return err
 		}
 	}
@@ -199,17 +253,13 @@ func (r *Run) Finish(ctx context.Context) error {
 	return nil
 }
 
-// paper makes rounds of one paper, each if it should end within the paper's share of the time.
-func (r *Run) paper(ctx context.Context, p Paper) error {
-	until := time.Now().Add(r.share(p))
-	if p.made != nil {
-		return r.make(ctx, p, until)
-	}
-	cells := r.missing(p, func(bench.Results) bool { return true })
+// rounds makes rounds of a paper, each if it should end in time.
+func (r *Run) rounds(ctx context.Context, p Paper, until time.Time) error {
+	cells := p.cells(r.Results)
 	for r.left() > 0 {
 		i := r.next(p, time.Until(until).Seconds())
 		if i < 0 {
-			return nil
+			break
 		}
 		at := Progress{Round: r.Results[i].Rounds() + 1, Cells: slices.Index(cells, i), Of: len(cells)}
 		if err := r.round(ctx, p, i, r.runner(r.Results[i].Study).Round, at); err != nil {
@@ -219,14 +269,39 @@ func (r *Run) paper(ctx context.Context, p Paper) error {
 	return nil
 }
 
-// missing are the cells of a paper that are to be made.
-func (r *Run) missing(p Paper, is func(bench.Results) bool) (out []int) {
-	for i, c := range r.Results {
-		if strings.HasPrefix(c.Study.Cell, p.Name+" ") && is(c) {
-			out = append(out, i)
+// fillShare is the part of its share of the time that a cell fills: what a long one takes
+// beyond it is not missing from the cells after it.
+const fillShare = 0.85
+
+// make makes the cells of a study that are made whole, which share the time equally.
+func (r *Run) make(ctx context.Context, p Paper, until time.Time) error {
+	maker := r.o.Makers[p.Name]
+	if maker == nil {
+		return nil
+	}
+	missing := slices.DeleteFunc(p.cells(r.Results), func(i int) bool { return isMade(r.Results[i]) })
+	for n, i := range missing {
+		share := time.Duration(fillShare * float64(time.Until(until)) / float64(len(missing)-n))
+		one := func(ctx context.Context, c *bench.Results, on func(bench.Event)) error {
+			runs, err := maker.Cell(ctx, c.Study, share, func(run bench.RunResult) { on(bench.Event{Kind: bench.RunStarted, Study: c.ID, Run: run}) })
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case errors.Is(err, errNoTime):
+				return nil
+			case err != nil:
+				runs = []bench.RunResult{{Workload: c.Study.Workload, Placement: c.Study.Placements[0], Started: time.Now(), Err: err.Error()}}
+			}
+			for _, run := range runs {
+				r.o.Runner.Add(c, run)
+			}
+			return nil
+		}
+		if err := r.round(ctx, p, i, one, Progress{Round: 1, Cells: n, Of: len(missing)}); err != nil {
+			return err
 		}
 	}
-	return out
+	return nil
 }
 
 // round makes a round of a cell by one.

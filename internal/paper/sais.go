@@ -3,18 +3,21 @@ package paper
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"piton/internal/bench"
 	"piton/internal/chart"
 	"piton/internal/report"
+	"piton/internal/search"
 	"piton/workloads/stripnet"
 )
 
 var sais = Paper{
 	Name: "sais", Title: "Source-aware delivery of packets (SAIs)",
 	Source: "Published 2011, on a client with 2 × quad Opteron 2384 at 2.7 GHz, up to 3 network cards of 1 Gb/s and 8 to 48 PVFS servers; strips of 64 KB are merged to transfers of 1 MB.",
-	weight: 3, made: func(r bench.Results) bool { _, made := deliveredIn(r); return made }, sizes: alternatives(len(saisLoads), saisCells), present: saisSection,
+	claim:  "Published: source-aware delivery of packets gave 6.05 % (1 Gb/s) to 23.6 % (3 Gb/s) more bandwidth.",
+	weight: 3, whole: true, sizes: alternatives(len(saisLoads), saisCells), present: saisSection,
 }
 
 // saisLoad is the traffic of a cell: so many servers, which send as fast as they can or at
@@ -35,19 +38,20 @@ var saisLoads = [][]saisLoad{
 	{{4, false}},
 }
 
-func (l saisLoad) key() string {
-	load := "saturated"
+func (l saisLoad) load() string {
 	if l.paced {
-		load = "paced"
+		return "paced"
 	}
-	return fmt.Sprintf("%d %s", l.servers, load)
+	return "saturated"
 }
+
+func (l saisLoad) key() string { return fmt.Sprintf("%d %s", l.servers, l.load()) }
 
 func saisCells(_ Machine, scale int) []cell {
 	var out []cell
 	var arms []bench.Placement
 	for _, a := range deliveryArms {
-		arms = append(arms, bench.Placement(a.Name))
+		arms = append(arms, bench.Placement(a.name))
 	}
 	for _, l := range saisLoads[scale] {
 		pace := 0
@@ -72,32 +76,25 @@ type saisCell struct {
 func saisMeasured(g *cells) (out []saisCell) {
 	for _, l := range saisLoads[0] {
 		r := g.of("%s", l.key())
-		if found, ok := deliveredIn(r); ok {
+		if found, ok := foundIn[delivered](r); ok {
 			out = append(out, saisCell{l, r, found})
 		}
 	}
 	return out
 }
 
-// of are the figures of an arm by round, of those rounds in which the base has one, too; both
-// in the order of the rounds.
-func (c saisCell) pairs(arm, base string, of func(bench.RunResult) float64) (arms, bases []float64) {
-	byRound := map[int]float64{}
-	for _, run := range c.results.Of(bench.Placement(base)) {
-		if run.Valid() {
-			byRound[run.Index] = of(run)
-		}
-	}
+// logRatios are those of an arm's bandwidths to another's, of the rounds in which both were
+// measured.
+func (c saisCell) logRatios(arm, base string) (out []float64) {
 	for _, run := range c.results.Of(bench.Placement(arm)) {
-		if b, both := byRound[run.Index]; both && run.Valid() {
-			arms, bases = append(arms, of(run)), append(bases, b)
+		for _, b := range c.results.Of(bench.Placement(base)) {
+			if b.Index == run.Index && b.Valid() && run.Valid() {
+				out = append(out, search.LogRatio(run.Metric, b.Metric))
+			}
 		}
 	}
-	return arms, bases
+	return out
 }
-
-// rate is a period's bandwidth.
-func rate(run bench.RunResult) float64 { return run.Metric }
 
 // readings are what an arm's periods gave.
 func (c saisCell) readings(arm string) (out []stripnet.Reading) {
@@ -122,17 +119,14 @@ func middle(all []stripnet.Reading, of func(stripnet.Reading) float64) float64 {
 func saisSection(_ Machine, g *cells) report.Section {
 	measured := saisMeasured(g)
 	if len(measured) == 0 {
-		return report.Section{Answer: saisAnswer(g, nil)}
+		return report.Section{}
 	}
-	s := report.Section{Tables: []report.Table{saisPublished(measured), saisToday(measured), saisModelTable(measured), saisArms()}}
-	s.Lead = append(s.Lead,
-		"Today: each server in a network namespace, joined with the clients by a veth pair set up like a network card (TSO, GSO and checksum offload off at the server, GRO on at the client).",
-		fmt.Sprintf("%d client processes, which the scheduler may move, read 16 strips of 64 KiB from all servers by TCP, one of each server at a time, and merge them to 1 MiB. Paced: %d MB/s for both together.", deliveryClients, pacedMBs),
-		"All arms are measured in each round, in random order, with new connections and processes. Intervals are of 95 %, of the pairs of one round.",
-		saisOrder(measured), saisWords(measured))
-	s.Answer, s.Figures = saisAnswer(g, measured), saisFigures(measured)
-	s.Notes = saisNotes(measured)
-	return s
+	return report.Section{Answer: saisAnswer(g, measured), Figures: saisFigures(measured), Notes: saisNotes(measured),
+		Tables: []report.Table{saisPublished(measured), saisToday(measured), saisModelTable(measured), saisArms()}, Lead: []string{
+			"Today: each server in a network namespace, joined with the clients by a veth pair set up like a network card (TSO, GSO and checksum offload off at the server, GRO on at the client).",
+			fmt.Sprintf("%d client processes, which the scheduler may move, read 16 strips of 64 KiB from all servers by TCP, one of each server at a time, and merge them to 1 MiB. Paced: %d MB/s for both together.", deliveryClients, pacedMBs),
+			"All arms are measured in each round, in random order, with new connections and processes. Intervals are of 95 %, of the pairs of one round.",
+			saisOrder(measured), saisWords(measured)}}
 }
 
 // saisToday is every cell and arm.
@@ -146,37 +140,33 @@ func saisToday(measured []saisCell) report.Table {
 	return t
 }
 
-func (l saisLoad) load() string {
-	if l.paced {
-		return "paced"
-	}
-	return "saturated"
-}
-
 // row is an arm in figures: medians of its periods; migrations a second and misses for a KB.
 func (c saisCell) row(arm string) []string {
 	all := c.readings(arm)
 	if len(all) == 0 {
-		return []string{bench.None, bench.None, bench.None, bench.None, bench.None, bench.None, bench.None, bench.None}
+		return slices.Repeat([]string{bench.None}, 8)
 	}
 	against := "base"
-	if base := deliveryArms[0].Name; arm != base {
-		against = pooled([]saisCell{c}, arm, base).words()
+	if base := deliveryArms[0].name; arm != base {
+		against = pooled([]saisCell{c}, arm, base).cell()
+	}
+	in := func(unit string, of func(stripnet.Reading) float64) string {
+		return chart.Quantity(middle(all, of), unit)
 	}
 	moved, missed := bench.None, bench.None
 	if all[0].HaveMigrations {
-		moved = chart.Quantity(middle(all, func(r stripnet.Reading) float64 { return float64(r.Migrations) / r.Seconds }), "/s")
+		moved = in("/s", func(r stripnet.Reading) float64 { return float64(r.Migrations) / r.Seconds })
 	}
 	if all[0].Misses != nil {
-		missed = chart.Quantity(middle(all, missesPerKB), "/KB")
+		missed = in("/KB", missesPerKB)
 	}
-	return []string{
-		chart.Quantity(middle(all, func(r stripnet.Reading) float64 { return r.MBs }), "MB/s"), against,
-		chart.Quantity(middle(all, func(r stripnet.Reading) float64 { return r.CPUNsPerKB }), "ns"),
-		chart.Quantity(middle(all, func(r stripnet.Reading) float64 { return r.P50 / 1e6 }), "s"),
-		chart.Quantity(middle(all, func(r stripnet.Reading) float64 { return r.P99 / 1e6 }), "s"),
-		chart.Percent(middle(all, func(r stripnet.Reading) float64 { return r.SameCPU })), moved, missed}
+	return []string{in("MB/s", func(r stripnet.Reading) float64 { return r.MBs }), against, in("ns", cpuPerKB),
+		in("s", func(r stripnet.Reading) float64 { return r.P50 / 1e6 }), in("s", func(r stripnet.Reading) float64 { return r.P99 / 1e6 }),
+		chart.Percent(middle(all, sameCPU)), moved, missed}
 }
+
+func cpuPerKB(r stripnet.Reading) float64 { return r.CPUNsPerKB }
+func sameCPU(r stripnet.Reading) float64  { return r.SameCPU }
 
 func missesPerKB(r stripnet.Reading) float64 {
 	if r.Misses == nil || r.Transfers == 0 {
@@ -189,7 +179,7 @@ func missesPerKB(r stripnet.Reading) float64 {
 func saisArms() report.Table {
 	t := report.Table{Title: "Arms", Head: []string{"arm", "packets are processed on"}, Below: true}
 	for _, a := range deliveryArms {
-		t.Rows = append(t.Rows, []string{a.Name, deliveryMeanings[a.Name]})
+		t.Rows = append(t.Rows, []string{a.name, a.meaning})
 	}
 	return t
 }
@@ -199,23 +189,23 @@ func saisFigures(measured []saisCell) []chart.Figure {
 	var all []finding
 	for _, c := range saisComparisons {
 		for _, of := range saturated(measured) {
-			var then *float64
-			if of.servers == stripnet.MaxServers {
-				then = &saisMost
+			f := c.ratio([]saisCell{of})
+			if f.Label = fmt.Sprintf("%s, %s", c.way, chart.Plural(of.servers, "server")); of.servers == stripnet.MaxServers {
+				f.Published = &saisMost
 			}
-			all = append(all, c.ratio([]saisCell{of}).finding(fmt.Sprintf("%s, %s", c.way, chart.Plural(of.servers, "server")), then))
+			all = append(all, f)
 		}
 	}
 	shares := chart.Bars{Unit: "%"}
 	var last saisCell
 	for _, c := range saturated(measured) {
-		if len(c.readings(deliveryArms[0].Name)) > 0 {
+		if len(c.readings(deliveryArms[0].name)) > 0 {
 			last = c
 		}
 	}
 	for i, a := range deliveryArms {
-		if all := last.readings(a.Name); len(all) > 0 {
-			shares.Bars = append(shares.Bars, chart.Bar{Label: a.Name, Colour: i, Value: 100 * middle(all, func(r stripnet.Reading) float64 { return r.SameCPU })})
+		if all := last.readings(a.name); len(all) > 0 {
+			shares.Bars = append(shares.Bars, chart.Bar{Label: a.name, Colour: i, Value: 100 * middle(all, sameCPU)})
 		}
 	}
 	return []chart.Figure{effects("Bandwidth of source-aware delivery compared with balanced one, saturated", all, "less", "more"),
@@ -227,32 +217,27 @@ var saisMost = 0.2357
 
 // saisAnswer is whether source-aware delivery gives more bandwidth.
 func saisAnswer(g *cells, measured []saisCell) string {
-	text := "Published: source-aware delivery of packets gave 6.05 % (1 Gb/s) to 23.6 % (3 Gb/s) more bandwidth. "
-	if len(measured) == 0 {
-		return text + notMeasured
-	}
 	var ways []string
 	for _, c := range saisComparisons {
-		f := c.ratio(saturated(measured)).finding(c.way, nil)
-		ways = append(ways, c.way+" "+words{"more", "less"}.sum([]finding{f}))
+		ways = append(ways, c.way+" "+words{"more", "less"}.sum([]finding{c.ratio(saturated(measured))}))
 	}
-	return fmt.Sprintf("%s%s, saturated: %s.", text, g.today(), strings.Join(ways, ", "))
+	return fmt.Sprintf("%s, saturated: %s.", g.today(), strings.Join(ways, ", "))
 }
 
 // saisNotes say which arms this machine does not have.
 func saisNotes(measured []saisCell) (out []string) {
-	seen := map[string]bool{}
-	for _, c := range measured {
-		for _, a := range deliveryArms {
-			if why := c.found.LeftOut[a.Name]; why != "" && !seen[a.Name] {
-				seen[a.Name] = true
-				out = append(out, fmt.Sprintf("%s was left out: %s", a.Name, why))
+	for _, a := range deliveryArms {
+		for _, c := range measured {
+			if why := c.found.LeftOut[a.name]; why != "" {
+				out = append(out, fmt.Sprintf("%s was left out: %s", a.name, why))
+				break
 			}
 		}
-		for _, r := range c.readings(deliveryArms[0].Name) {
-			if r.MissesWhy != "" && !seen["misses"] {
-				seen["misses"] = true
-				out = append(out, "cache misses were not counted: "+r.MissesWhy)
+	}
+	for _, c := range measured {
+		for _, r := range c.readings(deliveryArms[0].name) {
+			if r.MissesWhy != "" {
+				return append(out, "cache misses were not counted: "+r.MissesWhy)
 			}
 		}
 	}

@@ -13,12 +13,12 @@ import (
 )
 
 // pooled is the ratio of the bandwidths of two arms over the pairs of several cells.
-func pooled(measured []saisCell, arm, base string) ratio {
+func pooled(measured []saisCell, arm, base string) finding {
 	var logs []float64
 	for _, c := range measured {
-		logs = append(logs, logRatios(c.pairs(arm, base, rate))...)
+		logs = append(logs, c.logRatios(arm, base)...)
 	}
-	return ratioOf(logs)
+	return ratioOf("", logs)
 }
 
 // The policies of the study that have an arm: those that follow the consumer, and those that
@@ -46,13 +46,8 @@ func policies(measured []saisCell, of []policy) (out []policy) {
 func (p policy) String() string { return fmt.Sprintf("%s core (%s)", p.name, p.arm) }
 
 // saturated are the cells without a pace.
-func saturated(measured []saisCell) (out []saisCell) {
-	for _, c := range measured {
-		if !c.paced {
-			out = append(out, c)
-		}
-	}
-	return out
+func saturated(measured []saisCell) []saisCell {
+	return slices.DeleteFunc(slices.Clone(measured), func(c saisCell) bool { return c.paced })
 }
 
 // saisOrder says whether the study's order shows: request and current core before least-loaded
@@ -68,9 +63,11 @@ func saisOrder(measured []saisCell) string {
 	for _, a := range aware {
 		for _, o := range others {
 			r := pooled(busy, a.arm, o.arm)
-			if all = append(all, fmt.Sprintf("%s against %s %s", a, o, r.words())); r.more() {
+			all = append(all, fmt.Sprintf("%s against %s %s", a, o, r.cell()))
+			switch r.kind {
+			case better:
 				above++
-			} else if r.less() {
+			case worse:
 				below++
 			}
 		}
@@ -93,7 +90,7 @@ type saisComparison struct{ way, aware, balanced string }
 
 var saisComparisons = []saisComparison{{"by XDP", "request", "least-loaded"}, {"by the kernel", "rfs", "fixed"}}
 
-func (c saisComparison) ratio(measured []saisCell) ratio {
+func (c saisComparison) ratio(measured []saisCell) finding {
 	return pooled(measured, c.aware, c.balanced)
 }
 
@@ -112,8 +109,7 @@ func saisPublished(measured []saisCell) report.Table {
 	}
 	for _, c := range saisComparisons {
 		t.Head = append(t.Head, fmt.Sprintf("today %s, %s against %s", c.way, c.aware, c.balanced))
-		now := []string{bench.None, c.ratio(most).words(), bench.None, c.ratio(busy).words(), saisLess(busy, c, missesPerKB),
-			saisLess(busy, c, func(r stripnet.Reading) float64 { return r.CPUNsPerKB })}
+		now := []string{bench.None, c.ratio(most).cell(), bench.None, c.ratio(busy).cell(), saisLess(busy, c, missesPerKB), saisLess(busy, c, cpuPerKB)}
 		for i := range t.Rows {
 			t.Rows[i] = append(t.Rows[i], now[i])
 		}
@@ -130,25 +126,7 @@ func saisLess(measured []saisCell, between saisComparison, of func(stripnet.Read
 			shares = append(shares, a/b-1)
 		}
 	}
-	if len(shares) == 0 {
-		return bench.None
-	}
-	return signed(chart.Middle(shares))
-}
-
-// saisCost is the study's model with the costs that were measured.
-type saisCost struct {
-	stripiowork.Shape
-	stripiowork.Prediction
-}
-
-// model asks the study's model for a second of a cell's traffic. Costs are the medians of all
-// cells.
-func (c saisCell) model(costs stripiowork.Costs) saisCost {
-	all := c.readings(deliveryArms[0].Name)
-	shape := stripiowork.Shape{Servers: stripnet.TransferBytes / stripnet.StripBytes, Cores: c.found.CPUs, Programs: deliveryClients,
-		Requests: int(middle(all, func(r stripnet.Reading) float64 { return r.MBs }) * 1e6 / stripnet.TransferBytes)}
-	return saisCost{shape, stripiowork.Predict(costs, shape)}
+	return orNone(len(shares) > 0, chart.Middle(shares), signed)
 }
 
 // saisCosts are the medians of P and M over the cells.
@@ -164,7 +142,8 @@ func saisCosts(measured []saisCell) (costs stripiowork.Costs, ok bool, why strin
 	return stripiowork.Costs{Strip: chart.Middle(strip), Move: chart.Middle(move)}, len(strip) > 0, why
 }
 
-// saisModelTable is the model beside what was measured.
+// saisModelTable is the model, asked for a second of each saturated cell's traffic, beside what
+// was measured.
 func saisModelTable(measured []saisCell) report.Table {
 	t := report.Table{Title: "The study's cost model, with P and M measured here",
 		Head: []string{"servers", "P", "M", "CPUs (N_C)", "strips/CPU (α)", "requests/s (N_R)", "saved per s by the model, at least"}}
@@ -176,9 +155,11 @@ func saisModelTable(measured []saisCell) report.Table {
 		return t
 	}
 	for _, c := range saturated(measured) {
-		m := c.model(costs)
-		row := []string{fmt.Sprint(c.servers), chart.Quantity(costs.Strip, "s"), chart.Quantity(costs.Move, "s"), fmt.Sprint(m.Cores),
-			chart.Digits(float64(m.Servers) / float64(max(m.Cores, 1))), fmt.Sprint(m.Requests), savedTime(m.Saving)}
+		mbs := middle(c.readings(deliveryArms[0].name), func(r stripnet.Reading) float64 { return r.MBs })
+		shape := stripiowork.Shape{Servers: stripnet.TransferBytes / stripnet.StripBytes, Cores: c.found.CPUs, Programs: deliveryClients,
+			Requests: int(mbs * 1e6 / stripnet.TransferBytes)}
+		row := []string{fmt.Sprint(c.servers), chart.Quantity(costs.Strip, "s"), chart.Quantity(costs.Move, "s"), fmt.Sprint(shape.Cores),
+			chart.Digits(float64(shape.Servers) / float64(max(shape.Cores, 1))), fmt.Sprint(shape.Requests), savedTime(stripiowork.Predict(costs, shape).Saving)}
 		for _, b := range saisComparisons {
 			row = append(row, savedPerSecond(b.ratio([]saisCell{c})))
 		}
@@ -189,13 +170,13 @@ func saisModelTable(measured []saisCell) report.Table {
 
 // savedPerSecond is how much longer than a second the balanced arm takes for what the
 // source-aware one transfers in one.
-func savedPerSecond(r ratio) string {
-	if r.pairs == 0 {
+func savedPerSecond(f finding) string {
+	if f.kind == missing {
 		return bench.None
 	}
-	text := savedTime(r.center - 1)
-	if r.have {
-		text += fmt.Sprintf(" (%s to %s)", savedTime(r.low-1), savedTime(r.high-1))
+	text := savedTime(f.Value)
+	if f.HaveInterval {
+		text += fmt.Sprintf(" (%s to %s)", savedTime(f.Low), savedTime(f.High))
 	}
 	return text
 }

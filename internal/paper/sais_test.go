@@ -3,8 +3,8 @@ package paper
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,19 +31,19 @@ type fakeDeliverer struct {
 	left  map[string]string
 }
 
-func (f *fakeDeliverer) Cell(ctx context.Context, r *bench.Results, within time.Duration, _ func(bench.Event)) error {
+func (f *fakeDeliverer) Cell(ctx context.Context, s bench.Study, within time.Duration, _ func(bench.RunResult)) (runs []bench.RunResult, err error) {
 	f.shares = append(f.shares, within)
 	select {
 	case <-time.After(within):
 	case <-ctx.Done():
-		return context.Cause(ctx)
+		return nil, context.Cause(ctx)
 	}
-	values, err := stripnet.Workload.Parse(r.Study.Args)
+	values, err := stripnet.Workload.Parse(s.Args)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for round := range 8 {
-		for _, p := range r.Study.Placements {
+		for _, p := range s.Placements {
 			if f.left[string(p)] != "" {
 				continue
 			}
@@ -53,12 +53,11 @@ func (f *fakeDeliverer) Cell(ctx context.Context, r *bench.Results, within time.
 			}
 			mbs *= 1 + 0.01*float64(round) // the machine gets faster for all of them
 			detail, _ := json.Marshal(stripnet.Reading{Seconds: 1, Transfers: 900, MBs: mbs, CPUNsPerKB: 1e6 / mbs, P50: 1500, P99: 4000, SameCPU: 0.5, Migrations: 7, HaveMigrations: true, MissesWhy: "no PMU here"})
-			r.Runs = append(r.Runs, bench.RunResult{Placement: p, Index: round, Seconds: 1, Metric: mbs, Answer: "whole", Detail: detail})
+			runs = append(runs, bench.RunResult{Placement: p, Index: round, Seconds: 1, Metric: mbs, Answer: "whole", Detail: detail})
 		}
 	}
 	detail, _ := json.Marshal(delivered{Servers: values.Int("servers"), CPUs: 2, Costs: f.costs, CostsWhy: "one CPU", LeftOut: f.left})
-	r.Runs = append(r.Runs, bench.RunResult{Placement: "default", Index: bench.WarmupIndex, Detail: detail})
-	return nil
+	return append(runs, bench.RunResult{Placement: "default", Index: bench.WarmupIndex, Detail: detail}), nil
 }
 
 // saisOf is the study made with a fake.
@@ -67,7 +66,7 @@ func saisOf(t *testing.T, f *fakeDeliverer, budget time.Duration) (s report.Sect
 	synctest.Test(t, func(t *testing.T) {
 		f.fakeRunner = &fakeRunner{}
 		o := options(f.fakeRunner, budget)
-		o.Makers["sais"] = f
+		o.Makers["sais"], o.Anyway = f, true
 		var err error
 		run, err = Start(t.Context(), []Paper{sais}, o)
 		require.NoError(t, err)
@@ -177,15 +176,15 @@ func TestSaisWithoutXDP(t *testing.T) {
 }
 
 func TestRatiosInWords(t *testing.T) {
-	for want, r := range map[string]ratio{
-		"–":                     {pairs: 0},
-		"too few runs":          {center: 1.05, pairs: 3},
-		"+5.0 % (2.0 to 8.0 %)": {1.05, 1.02, 1.08, true, 9},
-		"−5 % (−10 to 1 %)":     {0.95, 0.9, 1.01, true, 9},
+	for want, f := range map[string]finding{
+		"–":                     gained("", math.NaN(), 0, 0, false),
+		"too few runs":          gained("", 0.05, 0, 0, false),
+		"+5.0 % (2.0 to 8.0 %)": gained("", 0.05, 0.02, 0.08, true),
+		"−5 % (−10 to 1 %)":     gained("", -0.05, -0.1, 0.01, true),
 	} {
-		assert.Equal(t, want, r.words())
+		assert.Equal(t, want, f.cell())
 	}
-	assert.Equal(t, bench.None, ratio{center: math.NaN(), pairs: 1}.words())
+	assert.Equal(t, bench.None, ratioOf("", nil).cell())
 }
 
 func TestMostIdle(t *testing.T) {
@@ -201,12 +200,8 @@ func TestMostIdle(t *testing.T) {
 	assert.Equal(t, 0, mostIdle(cpus, at(10, 10, 10), at(13, 20, 12), 1))
 }
 
-func TestEveryArmHasAMeaning(t *testing.T) {
-	for _, a := range deliveryArms {
-		assert.NotEmpty(t, deliveryMeanings[a.Name], a.Name)
-	}
-	assert.Len(t, deliveryMeanings, len(deliveryArms))
+func TestEveryPolicyHasAnArm(t *testing.T) {
 	for _, p := range append(sourceAware, balanced...) {
-		assert.NotEmpty(t, deliveryMeanings[p.arm], fmt.Sprint(p))
+		assert.True(t, slices.ContainsFunc(deliveryArms, func(a deliveryArm) bool { return a.name == p.arm }), p)
 	}
 }

@@ -12,6 +12,7 @@ import (
 var stripio = Paper{
 	Name: "stripio", Title: "Strip I/O: source-aware interrupts",
 	Source: "Published 2011, simulation on a RAM disk with 2 × quad Opteron 2384 at 2.7 GHz: two threads of one process (source-aware) against two processes; the peak was 3576.58 MB/s and 53.23 % more; from as many applications as cores on about 2500 MB/s both.",
+	claim:  "Published: threads of one process read up to 53.2 % more than processes where there were fewer applications than cores, and no more from there on.",
 	weight: 1.5, probe: bench.Study{Args: args("--size", 64)}, sizes: alternatives(len(stripMiB), stripCells), own: []string{"1 threads"}, present: stripSection,
 }
 
@@ -44,49 +45,41 @@ const stripGain = 0.5323
 
 func stripSection(m Machine, g *cells) report.Section {
 	t := report.Table{Title: "Today", Head: []string{"applications", "threads", "CPU use", "processes", "CPU use", "gain of threads"}}
-	var pairs [][2]bench.Results
+	var pairs []pair
 	for _, apps := range stripApps(m) {
-		pairs = append(pairs, [2]bench.Results{g.of("%d %s", apps, stripiowork.Processes), g.of("%d %s", apps, stripiowork.Threads)})
-	}
-	var few, many []finding
-	most := 0.0
-	for i, c := range bench.CompareAll(pairs) {
-		apps, then := stripApps(m)[i], stripGain
+		then := stripGain
 		if apps >= len(m.CPUs) {
 			then = 0
 		}
-		f := found(c, chart.Plural(apps, "application"), &then)
-		if then > 0 {
-			few = append(few, f)
-		} else {
-			many = append(many, f)
+		pairs = append(pairs, pair{g.of("%d %s", apps, stripiowork.Processes), g.of("%d %s", apps, stripiowork.Threads), chart.Plural(apps, "application"), &then})
+	}
+	all := compare(pairs)
+	fewer, most := 0, 0.0 // how many pairs have fewer applications than cores
+	for i, f := range all {
+		if *f.Published > 0 {
+			fewer = i + 1
 		}
-		if a, ok := arm(pairs[i][1], ""); ok {
+		if a, ok := arm(pairs[i].mine, ""); ok {
 			most = max(most, a.Median)
 		}
 		if f.kind != missing {
-			t.Rows = append(t.Rows, []string{fmt.Sprint(apps), value(pairs[i][1]), stripUsed(pairs[i][1]), value(pairs[i][0]), stripUsed(pairs[i][0]), f.cell()})
+			t.Rows = append(t.Rows, []string{fmt.Sprint(stripApps(m)[i]), value(pairs[i].mine), stripUsed(pairs[i].mine), value(pairs[i].base), stripUsed(pairs[i].base), f.cell()})
 		}
 	}
-	s := report.Section{Answer: "Published: threads of one process read up to 53.2 % more than processes where there were fewer applications than cores, and no more from there on. "}
 	if len(t.Rows) == 0 {
-		s.Answer += notMeasured
-		return s
+		return report.Section{}
 	}
 	said := words{"more", "less"}
-	s.Answer += fmt.Sprintf("%s, with fewer: %s; from there on: %s.", g.today(), said.sum(few), said.sum(many))
 	peak := report.Table{Title: "Published and today, at the peak", Head: []string{"", "published", "today"}}
 	peak.Rows = [][]string{{"threads", "3576.58 MB/s", chart.Quantity(most, "MB/s")}, {"CPUs used", "49.47 %", stripUsed(g.of("1 threads"))}, {"cache misses of L2", "−51.37 %", stripMissed(g)}}
-	s.Tables = []report.Table{peak, t}
-	s.Figures = []chart.Figure{effects("Bandwidth of threads compared with processes", append(few, many...), "less", "more")}
-	return s
+	return report.Section{Answer: fmt.Sprintf("%s, with fewer: %s; from there on: %s.", g.today(), said.sum(all[:fewer]), said.sum(all[fewer:])),
+		Tables:  []report.Table{peak, t},
+		Figures: []chart.Figure{effects("Bandwidth of threads compared with processes", all, "less", "more")}}
 }
 
 func stripUsed(r bench.Results) string {
-	if r, ok := last[stripiowork.Result](r, bench.Normal); ok {
-		return chart.Percent(r.CPUPercent / 100)
-	}
-	return bench.None
+	used, ok := last[stripiowork.Result](r, bench.Normal)
+	return orNone(ok, used.CPUPercent/100, chart.Percent)
 }
 
 // stripMissed is the share of cache misses that threads have more than processes.

@@ -1,7 +1,10 @@
 package app
 
 import (
+	"bufio"
+	"context"
 	"os"
+	"strings"
 
 	"github.com/charmbracelet/x/term"
 )
@@ -20,4 +23,19 @@ func TerminalWidth(stream any) (width int, ok bool) {
 	}
 	width, _, err := term.GetSize(f.Fd())
 	return width, err == nil && width > 0
+}
+
+// ReadLine reads an answer; "" when there is none, or when ctx ends.
+func ReadLine(ctx context.Context, in *bufio.Reader) string {
+	read := make(chan string, 1)
+	go func() {
+		text, _ := in.ReadString('\n') // no end of line is an answer, too
+		read <- strings.TrimSpace(text)
+	}()
+	select {
+	case text := <-read:
+		return text
+	case <-ctx.Done():
+		return ""
+	}
 }

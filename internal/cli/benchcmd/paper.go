@@ -1,6 +1,7 @@
 package benchcmd
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"errors"
@@ -24,6 +25,7 @@ import (
 type paperOptions struct {
 	all    bool
 	fresh  bool
+	yes    bool
 	budget flags.Length
 	report string
 	output output.Format
@@ -37,8 +39,8 @@ func newBenchPaper(a *app.App) *cobra.Command {
 		Short: "reproduce a published study",
 		Long: `Run the grid of a published study at sizes that fit the budget, and print first what was found, then today's effects and
 figures beside the published ones. The budget goes to the largest published sizes that get enough rounds for a verdict in
-all their cells, which are interleaved, and to smaller ones if time is left; what was not run is said in a note. An
-interrupted reproduction is resumed when the same command runs again without --new.
+all their cells, which are interleaved, and to smaller ones if time is left; what was not run is said in a note. A budget
+that gives no verdict is refused, with one that would do; on a terminal that one is offered. An interrupted reproduction is resumed when the same command runs again without --new.
 
 Studies: ` + strings.Join(paper.Names(), ", ") + `.
 automatic is piton's own: how near piton auto comes to the best of all its candidates, for each workload without load and under
@@ -67,6 +69,7 @@ in several ways. RFS's flow table, net.core.rps_sock_flow_entries, is the machin
 	fs.BoolVar(&o.all, "all", false, "all studies")
 	fs.BoolVar(&o.fresh, "new", false, "start over instead of resuming an interrupted reproduction")
 	fs.Var(&o.budget, "budget", "time limit for all studies")
+	fs.BoolVar(&o.yes, "yes", false, "run although the budget is too small for a verdict")
 	fs.StringVar(&o.report, "report", "", "also write an HTML page with all figures to `FILE`")
 	o.output.AddFlag(fs, benchFormats...)
 	return cmd
@@ -87,9 +90,16 @@ func runPapers(ctx context.Context, a *app.App, chosen []paper.Paper, o *paperOp
 		return err
 	}
 	defer all.unhold()
-	out.machine = all.options.Machine
+	out.machine, all.options.Anyway = all.options.Machine, o.yes
 	out.forecast()
 	run, err := all.start(ctx, o.fresh, a.Warn)
+	if little := (paper.TooLittle{}); errors.As(err, &little) {
+		if !agrees(ctx, a, little) {
+			return cmp.Or(ctx.Err(), exit.With(exit.Usage, fmt.Errorf("%w: give --budget %s, or --yes to run anyway", err, paper.Budget(little.Need))))
+		}
+		all.options.Budget, all.options.Anyway = little.Need, true
+		run, err = all.start(ctx, true, a.Warn)
+	}
 	if err == nil {
 		err = run.Finish(ctx)
 	}
@@ -112,6 +122,15 @@ func runPapers(ctx context.Context, a *app.App, chosen []paper.Paper, o *paperOp
 		return errors.Join(printed, err)
 	}
 	return cmp.Or(printed, papersOutcome(run.Results), keptOutcome(all.store, run.KeepErr))
+}
+
+// agrees asks on a terminal whether studies may take the time that a verdict needs.
+func agrees(ctx context.Context, a *app.App, little paper.TooLittle) bool {
+	if !onTerminal(a) {
+		return false
+	}
+	fmt.Fprintf(a, "%v.\nTake %s? [y/N] ", little, paper.Budget(little.Need))
+	return strings.EqualFold(app.ReadLine(ctx, bufio.NewReader(a.In)), "y")
 }
 
 // papersOutcome is the error of cells that failed.

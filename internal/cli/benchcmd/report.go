@@ -189,5 +189,5 @@ func reportPapers(a *app.App, h store.History, g bench.Grid, format string) erro
 	}
 	out := paperOutput{a: a, papers: chosen, o: &paperOptions{}, machine: all.options.Machine}
 	out.o.output.Value = format
-	return out.print(h.Cells(g.ID))
+	return out.print(paper.Cells(h, g))
 }

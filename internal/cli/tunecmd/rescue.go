@@ -172,7 +172,7 @@ func (r *rescuer) ask(ctx context.Context, tasks []rescue.Task) error {
 			return nil
 		}
 		fmt.Fprint(r, "Make which of them ordinary? Numbers of the first column, all, or nothing to end: ")
-		words := strings.FieldsFunc(r.line(ctx), func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
+		words := strings.FieldsFunc(app.ReadLine(ctx, r.in), func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
 		if len(words) == 0 {
 			return ctx.Err()
 		}
@@ -186,21 +186,6 @@ func (r *rescuer) ask(ctx context.Context, tasks []rescue.Task) error {
 		if tasks, err = r.look(ctx); err != nil {
 			return err
 		}
-	}
-}
-
-// line reads an answer; "" when there is none, or when piton is to end.
-func (r *rescuer) line(ctx context.Context) string {
-	read := make(chan string, 1)
-	go func() {
-		text, _ := r.in.ReadString('\n') // no end of line is an answer, too
-		read <- text
-	}()
-	select {
-	case text := <-read:
-		return text
-	case <-ctx.Done():
-		return ""
 	}
 }
 

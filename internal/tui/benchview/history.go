@@ -91,7 +91,7 @@ func ofGrid(h store.History, cell bench.Results) (study, bool) {
 	}
 	g := h.Grids[i]
 	chosen, _ := paper.Lookup(g.Papers)
-	return study{grid: g, cells: h.Cells(g.ID), chosen: chosen, results: bench.Results{Started: g.Started, Conditions: cell.Conditions}}, true
+	return study{grid: g, cells: paper.Cells(h, g), chosen: chosen, results: bench.Results{Started: g.Started, Conditions: cell.Conditions}}, true
 }
 
 // past is a study of the history; false when it has none of that ID.
