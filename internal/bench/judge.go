@@ -106,6 +106,14 @@ func Judge(r Results) Report {
 	for _, a := range rep.Arms {
 		rep.Warnings = append(rep.Warnings, a.warnings()...)
 	}
+	if i := slices.IndexFunc(rep.Comparisons, Comparison.odd); i >= 0 {
+		c, where := rep.Comparisons[i], "above"
+		if c.medians() < 0 {
+			where = "below"
+		}
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the median of %s is %s %s that of %s, unlike the effect, which is the median over all pairs of runs",
+			c.Other.Placement, chart.Percent(math.Abs(c.medians())), where, c.Base.Placement))
+	}
 	if i := slices.IndexFunc(r.Runs, func(run RunResult) bool { return run.ClockStep != 0 }); i >= 0 {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the clock was set by %v during the runs; times of day before and after do not fit together, lengths of time are right", r.Runs[i].ClockStep))
 	}
@@ -259,6 +267,16 @@ func compare(metric workload.Metric, base, other Arm) Comparison {
 		c.Visible = share(Visible(low, high))
 	}
 	return c
+}
+
+// medians is by which share the medians differ.
+func (c Comparison) medians() float64 { return c.Other.Median/c.Base.Median - 1 }
+
+// odd reports whether the medians, which are in the table, say something else than the effect:
+// that is outside of its interval, or a difference to the other side.
+func (c Comparison) odd() bool {
+	m := c.medians()
+	return c.Unjudged == "" && !c.NoShare && (m < c.Low || m > c.High || c.Different && m*c.Delta < 0)
 }
 
 // visibleFactor makes of half the width of a 95 % interval the effect found with

@@ -202,6 +202,24 @@ func TestShortRunsHaveNoVerdict(t *testing.T) {
 	assert.Empty(t, Study{Workload: AttachWorkload}.ShortRuns(0.01), "its periods are chosen")
 }
 
+// TestMediansThatSayOtherwiseAreSaid: of runs at two speeds, the effect and the difference of the
+// medians can be far apart.
+func TestMediansThatSayOtherwiseAreSaid(t *testing.T) {
+	half := func(fast int) (out []float64) {
+		for i := range 51 {
+			out = append(out, 1+0.0001*float64(i))
+			if i >= fast {
+				out[i]++
+			}
+		}
+		return out
+	}
+	base, other := half(25), half(26)
+	rep := Judge(study(base, other, other))
+	assert.Equal(t, []string{"the median of least-loaded is 50 % below that of normal, unlike the effect, which is the median over all pairs of runs"}, rep.Warnings, "at most one")
+	assert.Empty(t, Judge(study(base, base)).Warnings)
+}
+
 func TestTooFewRunsHaveNoVerdict(t *testing.T) {
 	for _, tc := range []struct {
 		arms [][]float64

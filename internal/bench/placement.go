@@ -113,76 +113,58 @@ func ParsePlacement(text string) (Spec, error) {
 	return spec, nil
 }
 
+// policies are those of a placement by their words.
+var policies = map[string]kernel.Policy{"fifo": kernel.FIFO, "rr": kernel.RR, "batch": kernel.Batch, "idle": kernel.Idle}
+
 func (s *Spec) add(part string) error {
 	name, value, hasValue := strings.Cut(part, ":")
+	policy, isPolicy := policies[name]
+	number, err := strconv.Atoi(value)
+	isNumber := err == nil && strconv.Itoa(number) == value // neither +5 nor 05
 	switch {
 	case part == string(Normal):
 		return fmt.Errorf("%q changes nothing and cannot be joined with others", Normal)
 	case slices.Contains(Strategies, place.Strategy(name)), name == "cpu":
 		return s.addCPUs(name, value, hasValue)
+	case part == aggregateWord && s.Aggregate:
+		return fmt.Errorf("%s is given twice", aggregateWord)
 	case part == aggregateWord:
-		if s.Aggregate {
-			return fmt.Errorf("%s is given twice", aggregateWord)
-		}
 		s.Aggregate = true
-		return nil
-	case name == "fifo", name == "rr", name == "batch", name == "idle":
-		return s.addPolicy(name, value, hasValue)
+	case isPolicy && s.Policy != nil:
+		return fmt.Errorf("the policy is set twice")
+	case isPolicy && policy.RealTime() && (!isNumber || number < 1 || number > 99):
+		return fmt.Errorf("%s needs a priority from 1 to 99, such as %s:10", name, name)
+	case isPolicy && !policy.RealTime() && hasValue:
+		return fmt.Errorf("%q takes no priority", name)
+	case isPolicy:
+		s.Policy = &PolicySpec{policy, number}
+	case name == "nice" && s.Nice != nil:
+		return fmt.Errorf("nice is set twice")
+	case name == "nice" && (!isNumber || number < -20 || number > 19):
+		return fmt.Errorf("nice needs a value from -20 to 19, such as nice:-5")
 	case name == "nice":
-		return s.addNice(value)
+		s.Nice = &number
 	case part == "":
 		return fmt.Errorf("a part is missing")
+	default:
+		return fmt.Errorf("%q is none of %s", part, PlacementHelp)
 	}
-	return fmt.Errorf("%q is none of %s", part, PlacementHelp)
+	return nil
 }
 
 func (s *Spec) addCPUs(name, value string, hasValue bool) error {
-	if s.Strategy != "" || s.CPUs != "" {
+	switch {
+	case s.Strategy != "" || s.CPUs != "":
 		return fmt.Errorf("the CPUs are chosen twice")
-	}
-	if name != "cpu" {
-		if hasValue {
-			return fmt.Errorf("%q takes no value", name)
-		}
+	case name != "cpu" && hasValue:
+		return fmt.Errorf("%q takes no value", name)
+	case name != "cpu":
 		s.Strategy = place.Strategy(name)
-		return nil
-	}
-	if value == "" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789_-,:^") != "" {
+	case value == "" || strings.Trim(value, "abcdefghijklmnopqrstuvwxyz0123456789_-,:^") != "":
 		return fmt.Errorf("%q is no CPU list such as 3, 0-2,5 or llc:0", value)
+	default:
+		s.CPUs = value
 	}
-	s.CPUs = value
-	return nil
-}
-
-func (s *Spec) addPolicy(name, value string, hasValue bool) error {
-	if s.Policy != nil {
-		return fmt.Errorf("the policy is set twice")
-	}
-	policy := map[string]kernel.Policy{"fifo": kernel.FIFO, "rr": kernel.RR, "batch": kernel.Batch, "idle": kernel.Idle}[name]
-	if !policy.RealTime() {
-		if hasValue {
-			return fmt.Errorf("%q takes no priority", name)
-		}
-		s.Policy = &PolicySpec{Policy: policy}
-		return nil
-	}
-	prio, err := strconv.Atoi(value)
-	if err != nil || prio < 1 || prio > 99 {
-		return fmt.Errorf("%s needs a priority from 1 to 99, such as %s:10", name, name)
-	}
-	s.Policy = &PolicySpec{Policy: policy, RTPrio: prio}
-	return nil
-}
-
-func (s *Spec) addNice(value string) error {
-	if s.Nice != nil {
-		return fmt.Errorf("nice is set twice")
-	}
-	nice, err := strconv.Atoi(value)
-	if err != nil || nice < -20 || nice > 19 {
-		return fmt.Errorf("nice needs a value from -20 to 19, such as nice:-5")
-	}
-	s.Nice = &nice
 	return nil
 }
 

@@ -38,7 +38,7 @@ func TestLines(t *testing.T) {
 		}
 		all := strings.Join(lines, "\n")
 		assert.Regexp(t, `^least-loaded is \d+ % faster than normal \(`, lines[0])
-		assert.Regexp(t, `(?m)^PLACEMENT +TIME  AGAINST normal +slower .* 0 .*faster`, all)
+		assert.Regexp(t, `(?m)^PLACEMENT +TIME  AGAINST normal .* % .* 0 .* % .*faster`, all)
 		assert.Regexp(t, `(?m)^normal +2\d\d ms  base +●`, all)
 		assert.Regexp(t, `(?m)^least-loaded +2\d\d ms  \d+ % faster +│ +├─*●─*┤`, all)
 		assert.Regexp(t, `(?m)^fifo:10 +2\d\d ms  no difference ±\d`, all)

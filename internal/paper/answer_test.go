@@ -143,6 +143,10 @@ func TestMatrixAnswers(t *testing.T) {
 		"Published: mapping threads manually gained 8 to 198 %. Nothing was measured here.": nil,
 	})
 	s := matrix.Section(two, rows(2, 500, 100, 8, 0.01, 1, 0.8))
+	require.Len(t, s.Compared, 1, "in JSON as in the table")
+	assert.Equal(t, "2 500 100 kernel", s.Compared[0].Base)
+	assert.Equal(t, "2 500 100 manual", s.Compared[0].Study)
+	assert.InDelta(t, -0.2, s.Compared[0].Comparison.Delta, 0.01)
 	assert.Equal(t, []string{"not run here: n 500 with 250 threads on 2 cores; n 500 with 500 threads on 2 cores; n 1000 on 2 cores; the rows of 4 cores"}, s.Notes)
 	assert.Equal(t, [][]string{{"2", "500", "100", "920 ms", "1.08 s", "+17 %", "800 ms", "1 s", "+25 % (24 to 26 %)"}}, s.Tables[0].Rows)
 	require.Len(t, s.Figures, 1)
@@ -330,7 +334,7 @@ priority 6, pinned to one CPU.
 Load: 2 busy processes, which the kernel may put on any CPU.
 
 Time saved compared with normal
-                       slower             0            2 %          4 %           6 %         faster
+                       2.8 % slower       0            2 %          4 %           6 %         faster
 16 queens, piton FIFO                  ├──●───┤                                 ○
 16 queens, piton RR                     ├──●──┤                                                    ○
 15 queens, piton FIFO                     │        ├─────●○──┤
@@ -338,7 +342,7 @@ Time saved compared with normal
 ● estimate, ├─┤ its 95 % interval, ○ published
 
 Time saved compared with normal, under load
-                       slower             0             20 %            40 %            60 %  faster
+                       24 % slower        0             20 %            40 %            60 %  faster
 16 queens, piton FIFO                     │                                                       ●
 16 queens, piton RR                       │                                                        ●
 15 queens, piton FIFO                     │                                                      ●

@@ -49,7 +49,7 @@ func chatSection(_ Machine, g *cells) report.Section {
 			_, then := chatThen(pairs, mapping)
 			compared = append(compared, pair{g.of("%d %s", pairs, chatwork.ByKernel), g.of("%d %s", pairs, mapping), fmt.Sprintf("%s, %s", name, mapping), then})
 		}
-		others := compare(compared[1:])
+		others := g.compare(compared[1:])
 		all = append(all, others...)
 		for i, mapping := range chatwork.Mappings {
 			mine, now := compared[i].mine, bench.None

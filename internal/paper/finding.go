@@ -9,6 +9,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/bench/stats"
 	"piton/internal/chart"
+	"piton/internal/report"
 	"piton/workloads/workload"
 )
 
@@ -60,13 +61,16 @@ type pair struct {
 }
 
 // compare compares pairs, and corrects for their number.
-func compare(pairs []pair) (out []finding) {
+func (g *cells) compare(pairs []pair) (out []finding) {
 	var results [][2]bench.Results
 	for _, p := range pairs {
 		results = append(results, [2]bench.Results{p.base, p.mine})
 	}
 	for i, c := range bench.CompareAll(results) {
 		out = append(out, found(c, pairs[i].label, pairs[i].published))
+		if base, mine := pairs[i].base.ID, pairs[i].mine; c.Comparable && base != mine.ID {
+			g.compared = append(g.compared, report.Compared{Base: base, Study: mine.ID, Workload: mine.Study.Workload, Comparison: c})
+		}
 	}
 	return out
 }
@@ -213,7 +217,7 @@ func (w words) of(k kind, all []finding) string {
 		}
 		return "no difference (±" + chart.Percent(least) + ")"
 	case unclear:
-		return "not enough evidence (an effect under " + chart.Percent(least) + " would not be seen)"
+		return "not enough evidence (" + bench.Unseen(least) + ")"
 	}
 	return all[0].Remark
 }

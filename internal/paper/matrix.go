@@ -122,7 +122,7 @@ func matrixSection(_ Machine, g *cells) report.Section {
 		pairs = append(pairs, pair{of(byKernel), of(manual), fmt.Sprintf("%d cores, n %d, %d threads", r.cores, r.n, r.threads), r.gain()})
 	}
 	t := report.Table{Title: "Published and today", Keys: 3, Head: []string{"cores", "n", "threads", "2010: manual", "kernel", "gain", "today: manual", "kernel", "gain"}}
-	all := compare(pairs)
+	all := g.compare(pairs)
 	for i, r := range rows {
 		then := []string{bench.None, bench.None, bench.None}
 		if share := r.gain(); share != nil {

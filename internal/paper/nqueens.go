@@ -172,7 +172,7 @@ func queensFound(rows []queensRow, g *cells, n int, load string) []finding {
 		}
 		pairs = append(pairs, p)
 	}
-	return compare(pairs)
+	return g.compare(pairs)
 }
 
 // queensAnswer is about FIFO and RR, each of which was published; names are the boards measured.

@@ -126,6 +126,7 @@ func (p Paper) Section(m Machine, all []bench.Results) report.Section {
 			}
 		}
 	}
+	s.Compared = g.compared
 	s.Tables = append(s.Tables, g.table())
 	s.Notes = append(s.Notes, g.notes()...)
 	return s
@@ -188,6 +189,8 @@ type cells struct {
 	keys    []string
 	results []bench.Results
 	notRun  []string // what was published and not measured; nil = the cells without runs
+	// compared are comparisons of one cell with another.
+	compared []report.Compared
 }
 
 // measured reports whether a cell whose key begins so has runs.

@@ -53,7 +53,7 @@ func stripSection(m Machine, g *cells) report.Section {
 		}
 		pairs = append(pairs, pair{g.of("%d %s", apps, stripiowork.Processes), g.of("%d %s", apps, stripiowork.Threads), chart.Plural(apps, "application"), &then})
 	}
-	all := compare(pairs)
+	all := g.compare(pairs)
 	fewer, most := 0, 0.0 // how many pairs have fewer applications than cores
 	for i, f := range all {
 		if *f.Published > 0 {

@@ -25,6 +25,15 @@ type Section struct {
 	Figures []chart.Figure
 	Tables  []Table
 	Notes   []string // what changes what to think; the other remarks are among the conditions
+	// Compared are comparisons of one study with another, for programs.
+	Compared []Compared
+}
+
+// Compared is a study compared with another one by their first placements.
+type Compared struct {
+	Base, Study string // IDs
+	Workload    string
+	Comparison  bench.Comparison
 }
 
 // Table is rows of cells under a heading; rows are as long as Head.

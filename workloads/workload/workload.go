@@ -108,7 +108,7 @@ func (p Param) Validate(value string) error {
 		}
 		return nil
 	}
-	if n, err := strconv.Atoi(value); err != nil || n < p.Min || n > p.Max {
+	if n, err := strconv.Atoi(value); err != nil || n < p.Min || n > p.Max || strconv.Itoa(n) != value {
 		return fmt.Errorf("%s must be a number from %d to %d, not %q", p.Flag(), p.Min, p.Max, value)
 	}
 	return nil

@@ -67,6 +67,7 @@ type comparisonRecord struct {
 	V               int             `json:"v"`
 	Study           string          `json:"study"`
 	Workload        string          `json:"workload"`
+	BaseStudy       string          `json:"base_study,omitempty"` // that Base is of, where it is another one
 	Base            bench.Placement `json:"base"`
 	Placement       bench.Placement `json:"placement"`
 	BaseRuns        int             `json:"base_runs"`
@@ -158,11 +159,11 @@ func RunJSON(study string, r bench.RunResult) ([]byte, error) { return marshal(n
 // StudyJSON is the line of a study.
 func StudyJSON(r bench.Results) ([]byte, error) { return marshal(newStudyRecord(r)) }
 
-// ComparisonJSON is the line of one comparison.
-func ComparisonJSON(study, work string, c bench.Comparison) ([]byte, error) {
+// ComparisonJSON is the line of one comparison; base is the study of the base, "" for study.
+func ComparisonJSON(base, study, work string, c bench.Comparison) ([]byte, error) {
 	share, metric := c.Comparable && !c.NoShare, c.Metric != (workload.Metric{})
 	rec := comparisonRecord{
-		Type: "comparison", V: recordVersion, Study: study, Workload: work, Base: c.Base.Placement, Placement: c.Other.Placement,
+		Type: "comparison", V: recordVersion, Study: study, Workload: work, BaseStudy: base, Base: c.Base.Placement, Placement: c.Other.Placement,
 		BaseRuns: c.Base.Runs, Runs: c.Other.Runs, BaseMedianS: c.Base.Work, MedianS: c.Other.Work,
 		BaseMedian: known(c.Base.Median, metric), Median: known(c.Other.Median, metric),
 		Delta: known(c.Delta, share), DeltaLow: known(c.Low, share && c.HaveInterval), DeltaHigh: known(c.High, share && c.HaveInterval),

@@ -79,7 +79,7 @@ func TestJSONLines(t *testing.T) {
 	assert.Contains(t, string(line), `"conditions":{"host":"web-07","kernel":"6.18.5"`)
 
 	c := bench.Judge(sampled(near(1), near(0.8), nil)).Comparisons
-	line, err = ComparisonJSON("one", "nqueens", c[0])
+	line, err = ComparisonJSON("", "one", "nqueens", c[0])
 	require.NoError(t, err)
 	var fields map[string]any
 	require.NoError(t, json.Unmarshal(line, &fields))
@@ -89,10 +89,13 @@ func TestJSONLines(t *testing.T) {
 	assert.InDelta(t, -0.2, fields["delta"], 0.03)
 	assert.Contains(t, string(line), "% faster (")
 	assert.Contains(t, string(line), ", p < 0.001)", "as it is read")
-	line, err = ComparisonJSON("one", "nqueens", c[1])
+	line, err = ComparisonJSON("", "one", "nqueens", c[1])
 	require.NoError(t, err)
 	assert.Contains(t, string(line), `"delta":null`)
 	assert.Contains(t, string(line), `"warnings":[]`)
+	assert.NotContains(t, string(line), "base_study")
+	line, _ = ComparisonJSON("two", "one", "nqueens", c[1])
+	assert.Contains(t, string(line), `"study":"one","workload":"nqueens","base_study":"two","base":"normal"`)
 }
 
 func TestMetricInRecords(t *testing.T) {
@@ -109,7 +112,7 @@ func TestMetricInRecords(t *testing.T) {
 	assert.NotContains(t, string(line), `"value"`)
 
 	c := judgedAs(bench.Figure{Pattern: "triad", Unit: "MB/s", HigherIsBetter: true}, []float64{2}, []float64{2})
-	line, err = ComparisonJSON("x", "w", c)
+	line, err = ComparisonJSON("", "x", "w", c)
 	require.NoError(t, err)
 	assert.Contains(t, string(line), `"metric":"triad","unit":"MB/s","higher_is_better":true,"base_median":2,"median":2,"base_median_s":2,"median_s":2`)
 }
@@ -119,7 +122,7 @@ func TestDifferencesInRecords(t *testing.T) {
 		base       []float64
 		delta, abs bool
 	}{{make([]float64, 10), false, true}, {near(4), true, false}} {
-		line, err := ComparisonJSON("x", bench.AttachWorkload, judgedAs(bench.Figure{Pattern: "migrations", Unit: "/s"}, tc.base, near(12)))
+		line, err := ComparisonJSON("", "x", bench.AttachWorkload, judgedAs(bench.Figure{Pattern: "migrations", Unit: "/s"}, tc.base, near(12)))
 		require.NoError(t, err)
 		var fields map[string]any
 		require.NoError(t, json.Unmarshal(line, &fields))

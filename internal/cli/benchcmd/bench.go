@@ -50,8 +50,9 @@ func newBench(a *app.App) *cobra.Command {
 		Long: `Run a workload as a child process under several placements, interleaved, and compare them statistically.
 Results are stored in $XDG_STATE_HOME/piton/results.jsonl. On a terminal, piton bench alone asks for the workload.
 
-Each workload has placements of its own that are compared by default. Faster by 2 % takes 2 % less time. Where runs take
-less than 50 ms, or are too few, there is no verdict.
+Each workload has placements of its own that are compared by default. Faster by 2 % takes 2 % less time: the effect is the
+median over all pairs of a run of the placement and one of the base (Hodges-Lehmann), with its 95 % interval, not the
+difference of the medians beside it. Where runs take less than 50 ms, or are too few, there is no verdict.
 
 A placement is one of these; the first one given is the base of the comparison:
   ` + strings.Replace(bench.PlacementHelp, "aggregate, ", "aggregate,\n  ", 1) + `

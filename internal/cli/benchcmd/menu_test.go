@@ -48,3 +48,19 @@ func TestTextGoesByTheLocale(t *testing.T) {
 		assert.Equal(t, want, out.String(), env)
 	}
 }
+
+// TestReproducedStudiesCanBeReported beside others, as one, where they began; a study without a
+// run is nothing to report.
+func TestReproducedStudiesCanBeReported(t *testing.T) {
+	made := func(id, grid string) bench.Results {
+		return bench.Results{ID: id, Study: bench.Study{Workload: "nqueens", Grid: grid}, Runs: make([]bench.RunResult, 1)}
+	}
+	h := store.History{Studies: []bench.Results{made("a", ""), made("b", "g"), made("c", "g"), made("d", ""), {ID: "canceled"}},
+		Grids: []bench.Grid{{ID: "g", Papers: []string{"nqueens", "matrix"}}}}
+	var ids, what []string
+	for _, r := range reportable(h) {
+		ids, what = append(ids, r.id), append(what, r.what)
+	}
+	assert.Equal(t, []string{"a", "g", "d"}, ids)
+	assert.Equal(t, []string{"nqueens", "paper nqueens matrix", "nqueens"}, what)
+}

@@ -171,7 +171,7 @@ func (o *benchOutput) summary(r bench.Results) error {
 		return err
 	}
 	for _, c := range bench.Judge(r).Comparisons {
-		if err := o.json(store.ComparisonJSON(r.ID, r.Study.Workload, c)); err != nil {
+		if err := o.json(store.ComparisonJSON("", r.ID, r.Study.Workload, c)); err != nil {
 			return err
 		}
 	}

@@ -193,7 +193,7 @@ func (p *paperOutput) print(all []bench.Results) error {
 	out := benchOutput{a: p.a, format: p.o.output.Value}
 	switch p.o.output.Value {
 	case output.AsJSON, output.AsCSV:
-		return printRecords(&out, all)
+		return out.records(all, sections)
 	case asMarkdown, asSVG, asHTML:
 		return writeSections(p.a, p.o.output.Value, paperTitle, sections)
 	}

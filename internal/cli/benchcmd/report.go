@@ -31,8 +31,8 @@ func newBenchReport(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report [ID…]",
 		Short: "print stored studies",
-		Long: `Print stored studies: the last one, or those whose IDs are given; an ID of reproduced studies prints these. Where a
-study differs from the last one of the same work before it, that is said, with the differences in the machine's conditions.`,
+		Long: `Print what is stored: the last study, with a list of those before it, or those whose IDs are given. Published studies that
+were reproduced together are one. Where a study differs from the last one of the same work before it, that is said, with the differences in the machine's conditions.`,
 		Example: "  piton bench report -o html > report.html\n" +
 			"  piton bench report --workload nqueens --last 5 -o markdown",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,115 +61,155 @@ func runBenchReport(a *app.App, ids []string, o *reportOptions) error {
 	for _, note := range history.Notes {
 		a.Warn("%s", note)
 	}
-	ids, missing := stored(history, ids)
-	if missing != nil && len(ids) == 0 {
-		return missing
+	missing, printed, err := o.print(a, history, ids)
+	if err == nil && missing != nil && printed {
+		err = exit.With(exit.Some, missing)
 	}
-	if err := o.print(a, history, ids); err != nil {
-		return err
-	}
-	if missing != nil {
-		return exit.With(exit.Some, missing)
-	}
-	return nil
+	return cmp.Or(err, missing)
 }
 
-// stored are the IDs that there is a study or a reproduction of; missing is about the others.
-func stored(h store.History, ids []string) (found []string, missing error) {
+// reported is what can be reported: a study, or studies that were reproduced together.
+type reported struct {
+	id      string
+	what    string // as on a command line
+	studies []bench.Results
+	papers  []string // that were reproduced; nil = a study
+}
+
+// reportable are all of them in the order in which they began.
+func reportable(h store.History) (out []reported) {
+	for _, r := range h.Studies {
+		g := slices.IndexFunc(h.Grids, func(g bench.Grid) bool { return g.ID == r.Study.Grid })
+		switch {
+		case r.Study.Grid == "" && len(r.Runs) > 0:
+			out = append(out, reported{id: r.ID, what: report.Command(r.Study), studies: []bench.Results{r}})
+		case g >= 0 && !slices.ContainsFunc(out, func(o reported) bool { return o.id == r.Study.Grid }):
+			out = append(out, reported{id: r.Study.Grid, what: "paper " + strings.Join(h.Grids[g].Papers, " "), studies: h.Cells(r.Study.Grid), papers: h.Grids[g].Papers})
+		}
+	}
+	return out
+}
+
+// print prints those with these IDs, or the last ones; missing is about IDs of which there is
+// nothing, and some says that there is something of others.
+func (o *reportOptions) print(a *app.App, h store.History, ids []string) (missing error, some bool, err error) {
+	all := reportable(h)
+	var chosen []reported
 	var none []string
 	for _, id := range ids {
-		if study(h, id) >= 0 || slices.ContainsFunc(h.Grids, func(g bench.Grid) bool { return g.ID == id }) {
-			found = append(found, id)
-		} else {
+		i := slices.IndexFunc(all, func(r reported) bool { return r.id == id })
+		cell := slices.IndexFunc(h.Studies, func(r bench.Results) bool { return r.ID == id })
+		switch {
+		case i >= 0:
+			chosen = append(chosen, all[i])
+		case cell >= 0: // of reproduced studies
+			chosen = append(chosen, reported{id: id, what: report.Command(h.Studies[cell].Study), studies: h.Studies[cell : cell+1]})
+		default:
 			none = append(none, id)
 		}
 	}
 	if len(none) > 0 {
 		missing = fmt.Errorf("no stored study %s; piton bench report --last 100 -o json lists them", strings.Join(none, ", "))
 	}
-	return found, missing
-}
-
-// study is the index of the study with an ID, -1 for none.
-func study(h store.History, id string) int {
-	return slices.IndexFunc(h.Studies, func(r bench.Results) bool { return r.ID == id })
-}
-
-// print prints the studies with these IDs, or the last ones.
-func (o *reportOptions) print(a *app.App, h store.History, ids []string) error {
-	for _, g := range h.Grids {
-		if slices.Equal(ids, []string{g.ID}) {
-			return reportPapers(a, h, g, o.output.Value)
+	switch {
+	case len(chosen) > 0:
+		return missing, true, o.write(a, h, chosen)
+	case missing != nil:
+		return missing, false, nil
+	}
+	all = slices.DeleteFunc(all, func(r reported) bool {
+		return o.workload != "" && (r.papers != nil || r.studies[0].Study.Workload != o.workload)
+	})
+	if len(all) == 0 {
+		return nil, false, fmt.Errorf("no stored result of %s", cmp.Or(o.workload, "any workload"))
+	}
+	first := max(len(all)-o.last.N, 0)
+	if err := o.write(a, h, all[first:]); err != nil || o.output.Value != output.AsTable || first == 0 {
+		return nil, true, err
+	}
+	fmt.Fprintf(textOf(a), "\nstored before it:\n")
+	for i, r := range slices.Backward(all[:first]) {
+		if first-i > mostListed {
+			fmt.Fprintf(textOf(a), "and %d more\n", i+1)
+			break
 		}
+		fmt.Fprintf(textOf(a), "%s  %s  %s\n", r.id, minute(r.studies[0].Started), r.what)
 	}
-	chosen, err := o.choose(h, ids)
-	if err != nil {
-		return err
-	}
-	return printStudies(a, h, chosen, o.output.Value)
+	return nil, true, nil
 }
 
-// choose finds stored studies by their IDs, or the last ones.
-func (o *reportOptions) choose(h store.History, ids []string) ([]bench.Results, error) {
-	var out []bench.Results
-	for _, id := range ids {
-		i := study(h, id)
-		if i < 0 {
-			return nil, exit.Usagef("%s is a reproduction of published studies: print it alone", id)
-		}
-		out = append(out, h.Studies[i])
-	}
-	if len(ids) > 0 {
-		return out, nil
-	}
-	for _, r := range h.Studies {
-		if r.Study.Grid == "" && len(r.Runs) > 0 && (o.workload == "" || r.Study.Workload == o.workload) {
-			out = append(out, r)
-		}
-	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("no stored result of %s", cmp.Or(o.workload, "any workload"))
-	}
-	return out[max(len(out)-o.last.N, 0):], nil
-}
+// mostListed is how many results are listed below the last one.
+const mostListed = 20
 
-func printStudies(a *app.App, h store.History, studies []bench.Results, format string) error {
-	out := benchOutput{a: a, format: format}
-	switch format {
-	case output.AsJSON, output.AsCSV:
-		return printRecords(&out, studies)
-	case output.AsTable:
-		for i, r := range studies {
-			if i > 0 {
-				fmt.Fprintln(a)
-			}
-			fmt.Fprintf(a, "%s  %s  %s\n", r.ID, minute(r.Started), report.Command(r.Study))
-			if err := out.table(r, earlier(h, r)); err != nil {
+// write prints some of them in a format.
+func (o *reportOptions) write(a *app.App, h store.History, chosen []reported) error {
+	out := benchOutput{a: a, format: o.output.Value}
+	var sections []report.Section
+	for i, r := range chosen {
+		if r.papers == nil && o.output.Value == output.AsTable {
+			fmt.Fprintf(textOf(a), "%s%s  %s  %s\n", strings.Repeat("\n", min(i, 1)), r.id, minute(r.studies[0].Started), r.what)
+			if err := out.table(r.studies[0], earlier(h, r.studies[0])); err != nil {
 				return err
 			}
+			continue
 		}
+		if r.papers == nil {
+			sections = append(sections, report.Study(r.studies[0], earlier(h, r.studies[0])))
+			continue
+		}
+		papers, err := paperOutputOf(a, r.papers, o.output.Value)
+		if err != nil {
+			return err
+		}
+		if o.output.Value == output.AsTable {
+			fmt.Fprint(textOf(a), strings.Repeat("\n", min(i, 1)))
+			err = papers.print(r.studies)
+		}
+		if err != nil {
+			return err
+		}
+		sections = append(sections, paper.Sections(papers.papers, papers.machine, r.studies)...)
+	}
+	switch o.output.Value {
+	case output.AsTable:
 		return nil
+	case output.AsJSON, output.AsCSV:
+		var all []bench.Results
+		for _, r := range chosen {
+			all = append(all, r.studies...)
+		}
+		return out.records(all, sections)
 	}
-	var sections []report.Section
-	for _, r := range studies {
-		sections = append(sections, report.Study(r, earlier(h, r)))
+	title := "piton bench"
+	if !slices.ContainsFunc(chosen, func(r reported) bool { return r.papers == nil }) {
+		title = paperTitle
 	}
-	return writeSections(a, format, "piton bench", sections)
+	return writeSections(a, o.output.Value, title, sections)
 }
 
-// printRecords prints the same lines as when the studies ran.
-func printRecords(out *benchOutput, studies []bench.Results) error {
-	if err := out.begin(); err != nil {
+// records prints the same lines as when studies ran, and how sections compare them.
+func (o *benchOutput) records(studies []bench.Results, sections []report.Section) error {
+	if err := o.begin(); err != nil {
 		return err
 	}
 	for _, r := range studies {
 		for _, run := range r.Runs {
-			if out.event(bench.Event{Kind: bench.RunEnded, Study: r.ID, Run: run}); out.err != nil {
-				return out.err
+			if o.event(bench.Event{Kind: bench.RunEnded, Study: r.ID, Run: run}); o.err != nil {
+				return o.err
 			}
 		}
-		if out.format == output.AsJSON {
-			if err := out.summary(r); err != nil {
+		if o.format == output.AsJSON {
+			if err := o.summary(r); err != nil {
+				return err
+			}
+		}
+	}
+	for _, s := range sections {
+		for _, c := range s.Compared {
+			if o.format != output.AsJSON {
+				break
+			}
+			if err := o.json(store.ComparisonJSON(c.Base, c.Study, c.Workload, c.Comparison)); err != nil {
 				return err
 			}
 		}
@@ -177,17 +217,17 @@ func printRecords(out *benchOutput, studies []bench.Results) error {
 	return nil
 }
 
-// reportPapers prints stored reproductions of published studies.
-func reportPapers(a *app.App, h store.History, g bench.Grid, format string) error {
-	chosen, err := paper.Lookup(g.Papers)
+// paperOutputOf prints stored reproductions of published studies.
+func paperOutputOf(a *app.App, names []string, format string) (paperOutput, error) {
+	chosen, err := paper.Lookup(names)
 	if err != nil {
-		return err
+		return paperOutput{}, err
 	}
 	all, err := newPapers(a, chosen, 0, nil)
 	if err != nil {
-		return err
+		return paperOutput{}, err
 	}
 	out := paperOutput{a: a, papers: chosen, o: &paperOptions{}, machine: all.options.Machine}
 	out.o.output.Value = format
-	return out.print(paper.Cells(h, g))
+	return out, nil
 }
