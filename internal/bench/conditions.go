@@ -44,8 +44,8 @@ func ReadConditions(root, version string) Conditions {
 		Version:  version,
 		Go:       runtime.Version(),
 		Cmdline:  word(proc.Path("cmdline")),
-		Steal:    stolenSinceBoot(proc),
 	}
+	c.Steal, _ = ReadHostTicks(proc).Stolen(HostTicks{have: true})
 	if l, err := proc.LoadAvg(); err == nil {
 		c.Load1 = l.Load1
 	}
@@ -87,10 +87,4 @@ func ParseCPUModel(info []byte) string {
 		}
 	}
 	return ""
-}
-
-// stolenSinceBoot is what the hypervisor took of all CPUs' time so far.
-func stolenSinceBoot(proc procfs.FS) float64 {
-	share, _ := ReadHostTicks(proc).Stolen(HostTicks{have: true})
-	return share
 }

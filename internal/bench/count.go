@@ -58,8 +58,7 @@ func medianCounts(runs []RunResult) []Count {
 	}
 	var out []Count
 	for _, name := range names {
-		v, _ := chart.Median(values[name])
-		out = append(out, Count{Name: name, Value: v, Share: shares[name]})
+		out = append(out, Count{Name: name, Value: chart.Middle(values[name]), Share: shares[name]})
 	}
 	return out
 }

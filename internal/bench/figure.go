@@ -10,7 +10,6 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/pattern"
-	"piton/workloads/workload"
 )
 
 // CommandWorkload is the workload of a study of the user's own program; its Args
@@ -41,13 +40,6 @@ func (f Figure) Validate() error {
 		return fmt.Errorf("the metric %s has %d groups; use one at most", f.Pattern, re.NumSubexp())
 	}
 	return nil
-}
-
-func (f Figure) metric() workload.Metric {
-	if f.Pattern == "" {
-		return workload.Metric{}
-	}
-	return workload.Metric{Name: f.Pattern, Unit: f.Unit, HigherIsBetter: f.HigherIsBetter}
 }
 
 // Find returns the figure that was printed last.

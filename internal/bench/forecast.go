@@ -179,10 +179,7 @@ func (r Results) pace() (each time.Duration, work float64, ok bool) {
 			steps = append(steps, run.Started.Sub(r.Runs[i-1].Started).Seconds())
 		}
 	}
-	work, ok = chart.Median(works)
-	step, more := chart.Median(steps)
-	if !more || step < work { // one run, or the clock was set back
-		step = work
-	}
-	return time.Duration(step * float64(time.Second)), work, ok
+	work = chart.Middle(works)
+	step := max(chart.Middle(steps), work) // of one run, or when the clock was set back
+	return time.Duration(step * float64(time.Second)), work, len(works) > 0
 }

@@ -93,7 +93,9 @@ func Judge(r Results) Report {
 	if r.Study.Until > 0 {
 		rep.Asked = 0
 	}
-	rep.Others, rep.HaveOthers = meanOthers(r.Runs)
+	// That of a single run is known to a tick of each CPU, and can be below 0.
+	others, have := mean(r.Runs, func(run RunResult) (float64, bool) { return run.Others, run.HaveOthers })
+	rep.Others, rep.HaveOthers = max(others, 0), have
 	_, rep.right, rep.answered = r.Answers()
 	if len(rep.Arms) == 0 {
 		return rep
@@ -117,7 +119,7 @@ func Judge(r Results) Report {
 	if i := slices.IndexFunc(r.Runs, func(run RunResult) bool { return run.ClockStep != 0 }); i >= 0 {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the clock was set by %v during the runs; times of day before and after do not fit together, lengths of time are right", r.Runs[i].ClockStep))
 	}
-	if steal := meanSteal(r.Runs); steal >= noticeableSteal {
+	if steal, _ := mean(r.Runs, func(run RunResult) (float64, bool) { return run.StealShare, run.HaveSteal }); steal >= noticeableSteal {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the hypervisor took %s of the CPUs' time during the runs", chart.Percent(steal)))
 	}
 	measured := slices.DeleteFunc(slices.Clone(r.Runs), func(run RunResult) bool { return run.Index < 0 })
@@ -213,10 +215,10 @@ func newArm(p Placement, runs []RunResult) Arm {
 	s := benchmath.AssumeNothing.Summary(newSample(a.values), confidence)
 	a.Median, a.Low, a.High = s.Center, s.Lo, s.Hi
 	a.HaveInterval = !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0)
-	a.Work, _ = chart.Median(work)
+	a.Work = chart.Middle(work)
 	a.short = a.Work > 0 && a.Work < tooShort && runs[0].Workload != AttachWorkload
-	a.Migrations, a.HaveMigrations = chart.Median(migrations)
-	a.Wait, a.HaveWait = chart.Median(wait)
+	a.Migrations, a.HaveMigrations = chart.Middle(migrations), len(migrations) > 0
+	a.Wait, a.HaveWait = chart.Middle(wait), len(wait) > 0
 	return a
 }
 

@@ -43,12 +43,6 @@ func (t HostTicks) Stolen(then HostTicks) (share float64, ok bool) {
 // effects that studies look for.
 const noticeableSteal = 0.01
 
-// meanSteal is the share stolen over all measured runs, long ones weighing more.
-func meanSteal(runs []RunResult) float64 {
-	share, _ := mean(runs, func(r RunResult) (float64, bool) { return r.StealShare, r.HaveSteal })
-	return share
-}
-
 // mean is that of a figure over all measured runs that have it, long ones weighing more.
 func mean(runs []RunResult, of func(RunResult) (float64, bool)) (v float64, ok bool) {
 	var sum, wall float64
@@ -74,13 +68,6 @@ func (t HostTicks) Busy(then HostTicks) (used time.Duration, ok bool) {
 		return 0, false
 	}
 	return time.Duration(t.busy-then.busy) * userTick, true
-}
-
-// meanOthers is how many CPUs others used over all measured runs. That of a single run is
-// known to a tick of each CPU, and can be below 0.
-func meanOthers(runs []RunResult) (cpus float64, ok bool) {
-	cpus, ok = mean(runs, func(r RunResult) (float64, bool) { return r.Others, r.HaveOthers })
-	return max(cpus, 0), ok
 }
 
 // quietCPU is how much of a CPU others may use while it is quiet: less than effects that

@@ -212,7 +212,10 @@ func (rep Report) table(o TableOptions) (lines []Line) {
 	further := []tableColumn{newColumn("MIG", rows, toTheRight, func(r Row) string { return r.Migrations }), newColumn("WAIT", rows, toTheRight, func(r Row) string { return r.RunDelay })}
 	if o.Running {
 		for i, a := range rep.Arms {
-			rows[i].Against = rep.progress(a)
+			rows[i].Against = fmt.Sprint(a.Runs)
+			if rep.Asked > 0 {
+				rows[i].Against += fmt.Sprintf(" of %d", rep.Asked)
+			}
 		}
 		against = newColumn("RUNS", rows, len("10 of 10"), func(r Row) string { return r.Against })
 	}
@@ -255,14 +258,6 @@ func (rep Report) table(o TableOptions) (lines []Line) {
 	return lines
 }
 
-// progress is how many runs an arm has.
-func (rep Report) progress(a Arm) string {
-	if rep.Asked > 0 {
-		return fmt.Sprintf("%d of %d", a.Runs, rep.Asked)
-	}
-	return fmt.Sprint(a.Runs)
-}
-
 // WriteText writes a study as text, with its warnings and conditions below.
 func WriteText(w io.Writer, r Results, o TableOptions) error {
 	rep := Judge(r)
@@ -279,8 +274,12 @@ func WriteText(w io.Writer, r Results, o TableOptions) error {
 	}
 	out.WriteString("\n")
 	for _, a := range rep.Arms {
-		if len(a.Counts) > 0 {
-			out.WriteString(string(a.Placement) + ": " + countsText(a.Counts) + "\n")
+		var counts []string
+		for _, c := range a.Counts {
+			counts = append(counts, chart.Quantity(c.Value, "")+" "+strings.ReplaceAll(c.Name, "_", " "))
+		}
+		if len(counts) > 0 {
+			out.WriteString(string(a.Placement) + ": " + strings.Join(counts, ", ") + "\n")
 		}
 	}
 	if text := rep.Quality(); text != "" {
@@ -302,16 +301,6 @@ func (rep Report) Quality() string {
 	}
 	if rep.answered > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d right", rep.right, rep.answered))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// countsText is an arm's counters in a line: "1.23 M instructions, 1.82
-// instructions per cycle".
-func countsText(counts []Count) string {
-	var parts []string
-	for _, c := range counts {
-		parts = append(parts, chart.Quantity(c.Value, "")+" "+strings.ReplaceAll(c.Name, "_", " "))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -115,11 +115,8 @@ func Percent(share float64) string {
 	return text + " %"
 }
 
-// Median is the middle of some values, the mean of the two in the middle of an even number;
-// ok is false for none.
-func Median(values []float64) (v float64, ok bool) { return Middle(values), len(values) > 0 }
-
-// Middle is Median, and 0 of none.
+// Middle is the median of some values, the mean of the two in the middle of an even number,
+// and 0 of none.
 func Middle(values []float64) float64 {
 	if len(values) == 0 {
 		return 0

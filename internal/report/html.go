@@ -1,17 +1,20 @@
 package report
 
 import (
+	"bytes"
+	"fmt"
 	"html/template"
 	"io"
+	"path/filepath"
 	"sync"
 
 	"piton/internal/chart"
+	"piton/internal/userfile"
 )
 
 // Page is an HTML page.
 type Page struct {
 	Title    string
-	Lead     []string
 	Sections []Section
 }
 
@@ -42,8 +45,7 @@ const pageText = `<!DOCTYPE html>
 </head>
 <body>
 <h1>{{clean .Title}}</h1>
-{{range .Lead}}<p>{{clean .}}</p>
-{{end}}{{if gt (len .Sections) 1}}<nav>{{range $i, $s := .Sections}}<a href="#s{{$i}}">{{clean .Title}}</a>{{end}}</nav>
+{{if gt (len .Sections) 1}}<nav>{{range $i, $s := .Sections}}<a href="#s{{$i}}">{{clean .Title}}</a>{{end}}</nav>
 {{end}}{{range $i, $s := .Sections}}<section id="s{{$i}}">
 <h2>{{clean .Title}}</h2>
 {{if .Answer}}<p class="answer">{{clean .Answer}}</p>
@@ -75,3 +77,32 @@ var pageTemplate = sync.OnceValue(func() *template.Template {
 
 // HTML writes the page, one file.
 func HTML(w io.Writer, p Page) error { return pageTemplate().Execute(w, p) }
+
+// WriteFile writes the page to a file, whole or not at all.
+func WriteFile(path string, p Page) error {
+	var page bytes.Buffer
+	if err := HTML(&page, p); err != nil {
+		return err
+	}
+	return replace(path, page.Bytes())
+}
+
+// WriteFiles writes the page and, as one SVG, its figures into a directory, and
+// returns their paths.
+func WriteFiles(dir, name string, p Page) (html, svg string, err error) {
+	html, svg = filepath.Join(dir, name+".html"), filepath.Join(dir, name+".svg")
+	if err := userfile.MakeDir(dir); err != nil {
+		return "", "", fmt.Errorf("write the report: %w", err)
+	}
+	if err := WriteFile(html, p); err != nil {
+		return "", "", err
+	}
+	return html, svg, replace(svg, SVG(p.Sections))
+}
+
+func replace(path string, content []byte) error {
+	if err := userfile.Replace(path, content, 0o644); err != nil {
+		return fmt.Errorf("write the report %s: %w", path, err)
+	}
+	return nil
+}

@@ -111,7 +111,7 @@ func TestCountersHaveATable(t *testing.T) {
 func TestHTMLHoldsNoMarkupOfOthers(t *testing.T) {
 	sections, figures := allStudies(t)
 	var out bytes.Buffer
-	require.NoError(t, HTML(&out, Page{Title: hostile, Lead: []string{hostile}, Sections: sections}))
+	require.NoError(t, HTML(&out, Page{Title: hostile, Sections: sections}))
 	page := out.String()
 	for _, bad := range []string{"<script", "<img", "\x1b", "http://", "https://", "NaN"} {
 		if bad == "http://" {

@@ -202,6 +202,11 @@ func (h History) Like(s bench.Study, host string) []bench.Results {
 	return slices.DeleteFunc(h.on(host), func(r bench.Results) bool { return !r.Study.SameWork(s) })
 }
 
+// Cells are the studies of a grid, in the order in which they were planned.
+func (h History) Cells(grid string) []bench.Results {
+	return slices.DeleteFunc(slices.Clone(h.Studies), func(r bench.Results) bool { return r.Study.Grid != grid })
+}
+
 // Before is the last study of the same work on the same host that was made before
 // this one and can be compared with it.
 func (h History) Before(now bench.Results) (bench.Earlier, bool) {

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"os"
 	"path/filepath"
@@ -44,6 +45,11 @@ func (s *Store) Begin(r bench.Results) error {
 // Add keeps a run of a study.
 func (s *Store) Add(study string, run bench.RunResult) error {
 	return s.append(newRunRecord(study, run))
+}
+
+// Grid keeps the beginning of a grid or, with Ended, its end.
+func (s *Store) Grid(g bench.Grid) error {
+	return s.append(gridRecord{Type: "grid", V: recordVersion, Grid: g, BudgetS: g.Budget.Seconds()})
 }
 
 // ErrUnwritable is of one record, not of the file: the next one may be kept.
@@ -118,6 +124,26 @@ func (s *Store) lockFile(suffix string) (*os.File, error) {
 		return nil, fmt.Errorf("store results: %w", err)
 	}
 	return lock, nil
+}
+
+// Hold makes a grid this process's own to run, until release is called or the
+// process ends; release is nil where another one runs it. Each grid has a byte of
+// one file that stays empty, so there is nothing to clean up.
+func (s *Store) Hold(grid string) (release func(), err error) {
+	if s == nil {
+		return func() {}, nil
+	}
+	f, err := s.lockFile(".grids.lock")
+	if err != nil {
+		return nil, err
+	}
+	place := fnv.New32a()
+	_, _ = place.Write([]byte(grid)) // never fails
+	if ok, err := kernel.TryLockAt(f, int64(place.Sum32())); !ok {
+		_ = f.Close()
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil
 }
 
 // moveAside puts the lines of the file that are bad into the file beside, and
