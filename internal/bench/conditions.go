@@ -45,7 +45,7 @@ func ReadConditions(root, version string) Conditions {
 		Go:       runtime.Version(),
 		Cmdline:  word(proc.Path("cmdline")),
 	}
-	c.Steal, _ = ReadHostTicks(proc).Stolen(HostTicks{have: true})
+	c.Steal, _, _ = ReadHostTicks(proc).Since(HostTicks{have: true})
 	if l, err := proc.LoadAvg(); err == nil {
 		c.Load1 = l.Load1
 	}

@@ -30,13 +30,17 @@ func ReadHostTicks(proc procfs.FS) HostTicks {
 	return t
 }
 
-// Stolen is the share of the CPUs' time that the hypervisor took since then;
-// ok is false when no tick passed or a CPU went offline meanwhile.
-func (t HostTicks) Stolen(then HostTicks) (share float64, ok bool) {
-	if !t.have || !then.have || t.total <= then.total || t.steal < then.steal {
-		return 0, false
+// userTick is that of USER_HZ, which is 100 on every architecture of Linux that piton runs on.
+const userTick = 10 * time.Millisecond
+
+// Since is the share of the CPUs' time that the hypervisor took since then, and the time that
+// tasks and interrupts used all CPUs; ok is false when no tick passed or a CPU went offline
+// meanwhile.
+func (t HostTicks) Since(then HostTicks) (stolen float64, busy time.Duration, ok bool) {
+	if !t.have || !then.have || t.total <= then.total || t.steal < then.steal || t.busy < then.busy {
+		return 0, 0, false
 	}
-	return float64(t.steal-then.steal) / float64(t.total-then.total), true
+	return float64(t.steal-then.steal) / float64(t.total-then.total), time.Duration(t.busy-then.busy) * userTick, true
 }
 
 // noticeableSteal is the share from which a report speaks of it: as much as the
@@ -56,18 +60,6 @@ func mean(runs []RunResult, of func(RunResult) (float64, bool)) (v float64, ok b
 		return 0, false
 	}
 	return sum / wall, true
-}
-
-// userTick is that of USER_HZ, which is 100 on every architecture of Linux that piton runs on.
-const userTick = 10 * time.Millisecond
-
-// Busy is the time that tasks and interrupts used all CPUs since then; ok is false as for
-// Stolen.
-func (t HostTicks) Busy(then HostTicks) (used time.Duration, ok bool) {
-	if !t.have || !then.have || t.total <= then.total || t.busy < then.busy {
-		return 0, false
-	}
-	return time.Duration(t.busy-then.busy) * userTick, true
 }
 
 // quietCPU is how much of a CPU others may use while it is quiet: less than effects that

@@ -82,11 +82,10 @@ func Study(r bench.Results, earlier *bench.Earlier) Section {
 
 // Command is the work of a study as on a command line.
 func Command(s bench.Study) string {
-	words := append(append([]string{s.Workload}, s.Args...), noise(s)...)
 	if s.Workload == bench.CommandWorkload {
-		words = slices.Concat([]string{s.Workload}, noise(s), []string{"--"}, s.Args)
+		return shell.Join(slices.Concat([]string{s.Workload}, noise(s), []string{"--"}, s.Args)...)
 	}
-	return shell.Join(words...)
+	return shell.Join(slices.Concat([]string{s.Workload}, s.Args, noise(s))...)
 }
 
 func noise(s bench.Study) []string {

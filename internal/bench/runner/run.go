@@ -122,9 +122,8 @@ const leastWall = 50 * time.Millisecond
 // besides is what the hypervisor took since then, and what all processes used; less leaves
 // out what the run's own used, from its start to its end.
 func (r *Runner) besides(then host, run *bench.RunResult) {
-	now := bench.ReadHostTicks(r.Proc)
-	run.StealShare, run.HaveSteal = now.Stolen(then.ticks)
-	busy, ok := now.Busy(then.ticks)
+	stolen, busy, ok := bench.ReadHostTicks(r.Proc).Since(then.ticks)
+	run.StealShare, run.HaveSteal = stolen, ok
 	if run.HaveOthers = ok && run.Wall >= leastWall; run.HaveOthers {
 		run.Others = (busy + then.own).Seconds() / run.Wall.Seconds()
 	}
