@@ -83,17 +83,17 @@ func parseChild(among []workload.Workload, args []string) (workload.Workload, wo
 		return workload.Workload{}, nil, fmt.Errorf("the name of a workload is missing")
 	}
 	w, err := workload.Find(among, args[0])
-	if err != nil {
-		return workload.Workload{}, nil, err
+	if err == nil && w.Run == nil {
+		err = fmt.Errorf("workload %s is run by its study only", w.Name)
 	}
-	if w.Run == nil {
-		return workload.Workload{}, nil, fmt.Errorf("workload %s is run by its study only", w.Name)
+	if err != nil {
+		return w, nil, err
 	}
 	values, err := w.Parse(args[1:])
-	if err != nil {
-		return workload.Workload{}, nil, err
+	if err == nil {
+		err = w.Validate(values)
 	}
-	return w, values, w.Validate(values)
+	return w, values, err
 }
 
 func run(ctx context.Context, w workload.Workload, values workload.Values) message {

@@ -143,32 +143,28 @@ const mostListed = 20
 
 // write prints some of them in a format.
 func (o *reportOptions) write(a *app.App, h store.History, chosen []reported) error {
-	out := benchOutput{a: a, format: o.output.Value}
+	out, inText := benchOutput{a: a, format: o.output.Value}, o.output.Value == output.AsTable
 	var sections []report.Section
 	for i, r := range chosen {
-		if r.papers == nil && o.output.Value == output.AsTable {
+		if inText {
 			fmt.Fprintf(textOf(a), "%s%s  %s  %s\n", strings.Repeat("\n", min(i, 1)), r.id, minute(r.studies[0].Started), r.what)
-			if err := out.table(r.studies[0], earlier(h, r.studies[0])); err != nil {
-				return err
-			}
-			continue
 		}
-		if r.papers == nil {
-			sections = append(sections, report.Study(r.studies[0], earlier(h, r.studies[0])))
-			continue
-		}
-		papers, err := paperOutputOf(a, r.papers, o.output.Value)
-		if err != nil {
-			return err
-		}
-		if o.output.Value == output.AsTable {
-			fmt.Fprint(textOf(a), strings.Repeat("\n", min(i, 1)))
+		var err error
+		switch papers, lookup := paperOutputOf(a, r.papers, o.output.Value); {
+		case lookup != nil:
+			err = lookup
+		case r.papers != nil && inText:
 			err = papers.print(r.studies)
+		case r.papers != nil:
+			sections = append(sections, paper.Sections(papers.papers, papers.machine, r.studies)...)
+		case inText:
+			err = out.table(r.studies[0], earlier(h, r.studies[0]))
+		default:
+			sections = append(sections, report.Study(r.studies[0], earlier(h, r.studies[0])))
 		}
 		if err != nil {
 			return err
 		}
-		sections = append(sections, paper.Sections(papers.papers, papers.machine, r.studies)...)
 	}
 	switch o.output.Value {
 	case output.AsTable:
@@ -220,7 +216,7 @@ func (o *benchOutput) records(studies []bench.Results, sections []report.Section
 // paperOutputOf prints stored reproductions of published studies.
 func paperOutputOf(a *app.App, names []string, format string) (paperOutput, error) {
 	chosen, err := paper.Lookup(names)
-	if err != nil {
+	if err != nil || len(chosen) == 0 {
 		return paperOutput{}, err
 	}
 	all, err := newPapers(a, chosen, 0, nil)
