@@ -106,7 +106,12 @@ func Judge(r Results) Report {
 	correct(rep.Comparisons, r.Study.Added)
 	rep.Short = r.Study.ShortRuns(rep.Shortest())
 	for _, a := range rep.Arms {
-		rep.Warnings = append(rep.Warnings, a.warnings()...)
+		if a.Failed > 0 {
+			rep.Warnings = append(rep.Warnings, fmt.Sprintf("%s: %s failed and left out: %s", a.Placement, chart.Plural(a.Failed, "run"), a.err))
+		}
+		if a.Touched > 0 {
+			rep.Warnings = append(rep.Warnings, fmt.Sprintf("%s: %s changed by someone else while running and left out: %s", a.Placement, chart.Plural(a.Touched, "run"), a.touched))
+		}
 	}
 	if i := slices.IndexFunc(rep.Comparisons, Comparison.odd); i >= 0 {
 		c, where := rep.Comparisons[i], "above"
@@ -224,16 +229,6 @@ func newArm(p Placement, runs []RunResult) Arm {
 
 func newSample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
-}
-
-func (a Arm) warnings() (out []string) {
-	if a.Failed > 0 {
-		out = append(out, fmt.Sprintf("%s: %s failed and left out: %s", a.Placement, chart.Plural(a.Failed, "run"), a.err))
-	}
-	if a.Touched > 0 {
-		out = append(out, fmt.Sprintf("%s: %s changed by someone else while running and left out: %s", a.Placement, chart.Plural(a.Touched, "run"), a.touched))
-	}
-	return out
 }
 
 // compare tests by ranks. It estimates on logarithms, since what a placement
