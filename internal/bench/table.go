@@ -100,7 +100,6 @@ const (
 	PlainPart  Part = iota
 	AnswerPart      // what the study found
 	HeadPart
-	NamePart   // a placement, its median
 	EffectPart // the effect on its axis
 	GoodPart   // the verdict of a placement that is better
 	BadPart    // of one that is worse
@@ -237,18 +236,18 @@ func (rep Report) table(o TableOptions) (lines []Line) {
 	head, axis := effects.Cells(room, false)
 	axis = append([]string{head}, axis...)
 	for i := range axis {
-		name, plain, found, effect := NamePart, PlainPart, PlainPart, EffectPart
+		plain, found := PlainPart, PlainPart
 		switch {
 		case i == 0:
-			name, plain, found, effect = HeadPart, HeadPart, HeadPart, HeadPart
+			plain, found = HeadPart, HeadPart
 		case !o.Running && rows[i-1].Better:
 			found = GoodPart
 		case !o.Running && rows[i-1].Different:
 			found = BadPart
 		}
-		line := Line{{name, names[i] + "  " + median[i] + "  "}, {found, against[i]}}
+		line := Line{{plain, names[i] + "  " + median[i] + "  "}, {found, against[i]}}
 		if withAxis {
-			line = append(line, Span{effect, "  " + axis[i]})
+			line = append(line, Span{EffectPart, "  " + axis[i]})
 		}
 		for _, c := range further {
 			line = append(line, Span{plain, "  " + c[i]})

@@ -181,13 +181,17 @@ func Plural(n int, what string) string {
 // stays whole, as do options, signs and CPU lists, which ansi.Wordwrap breaks at their
 // hyphens.
 func Wrap(text string, width int) (lines []string) {
-	for word := range strings.FieldsSeq(text) {
+	const glue = "\uf8ff" // no line begins with the sign of "2.1 %"
+	for word := range strings.FieldsSeq(strings.ReplaceAll(text, " %", glue+"%")) {
 		last := len(lines) - 1
 		if last < 0 || ansi.StringWidth(lines[last])+1+ansi.StringWidth(word) > width {
 			lines = append(lines, word)
 		} else {
 			lines[last] += " " + word
 		}
+	}
+	for i, l := range lines {
+		lines[i] = strings.ReplaceAll(l, glue, " ")
 	}
 	return lines
 }

@@ -174,3 +174,8 @@ func TestWrap(t *testing.T) {
 func TestCleanHidesNothing(t *testing.T) {
 	assert.Equal(t, "a\uFFFD\uFFFD\uFFFDb é\u00a0\t", Clean("a\u202e\u2066\u2028b é\u00a0\t"))
 }
+
+// TestWrapKeepsAFigureWhole: no line begins with the sign of a share.
+func TestWrapKeepsAFigureWhole(t *testing.T) {
+	assert.Equal(t, []string{"least-loaded is", "17 % faster (2 to", "18 %)"}, Wrap("least-loaded is 17 % faster (2 to 18 %)", 18))
+}

@@ -182,6 +182,7 @@ func (m *Machine) pastStudies() []bench.Results {
 			for _, p := range study.Placements {
 				run := made(day, study, p, i)
 				run.PID, run.Started = kernel.TID(3000+10*i), began
+				began = began.Add(run.Wall + 50*time.Millisecond)
 				r.Runs = append(r.Runs, run)
 			}
 		}

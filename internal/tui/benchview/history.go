@@ -3,6 +3,8 @@ package benchview
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -10,6 +12,7 @@ import (
 	"piton/internal/bench/store"
 	"piton/internal/paper"
 	"piton/internal/report"
+	"piton/internal/tui/list"
 	"piton/internal/tui/theme"
 	"piton/workloads"
 )
@@ -83,15 +86,16 @@ func (v *View) read() tea.Msg {
 	}
 }
 
-// ofGrid is the entry of the grid that a study is a cell of.
+// ofGrid is the entry of the grid that a study is a cell of, if it has a run.
 func ofGrid(h store.History, cell bench.Results) (study, bool) {
-	i := slices.IndexFunc(h.Grids, func(g bench.Grid) bool { return g.ID == cell.Study.Grid })
-	if i < 0 { // it was interrupted while it was planned
-		return study{}, false
+	for _, g := range h.Grids {
+		cells := paper.Cells(h, g)
+		if g.ID == cell.Study.Grid && slices.ContainsFunc(cells, func(c bench.Results) bool { return len(c.Runs) > 0 }) {
+			chosen, _ := paper.Lookup(g.Papers)
+			return study{grid: g, cells: cells, chosen: chosen, results: bench.Results{Started: g.Started, Conditions: cell.Conditions}}, true
+		}
 	}
-	g := h.Grids[i]
-	chosen, _ := paper.Lookup(g.Papers)
-	return study{grid: g, cells: paper.Cells(h, g), chosen: chosen, results: bench.Results{Started: g.Started, Conditions: cell.Conditions}}, true
+	return study{}, false
 }
 
 // past is a study of the history; false when it has none of that ID.
@@ -124,10 +128,11 @@ func (p study) found(th *theme.Theme) (string, theme.Style) {
 		return p.foundInCells(), th.Text
 	}
 	style := th.Text
-	if best, ok := p.report.Best(); ok && best.Better() {
-		style = th.Good
-	} else if ok {
+	if best, ok := p.report.Best(); ok {
 		style = th.Warn
+		if best.Better() {
+			style = th.Good
+		}
 	}
 	return p.report.Brief(), style
 }
@@ -150,11 +155,8 @@ func (p study) foundInCells() string {
 // default: "matrix 1000, threads 250".
 func title(s bench.Study) string {
 	w, err := workloads.Find(s.Workload)
-	if err != nil {
-		return report.Command(s)
-	}
-	values, err := w.Parse(s.Args)
-	if err != nil {
+	values, bad := w.Parse(s.Args)
+	if err != nil || bad != nil {
 		return report.Command(s)
 	}
 	name := w.Name
@@ -170,4 +172,51 @@ func title(s bench.Study) string {
 		name += fmt.Sprintf(", noise %d", s.Noise)
 	}
 	return name
+}
+
+const dateTime = "2006-01-02 15:04"
+
+// pastColumns are those of the list of past studies.
+func (v *View) pastColumns() []list.Column[study] {
+	cell := func(f func(study) string) func(study, *theme.Theme, int) (string, theme.Style) {
+		return func(p study, th *theme.Theme, _ int) (string, theme.Style) { return f(p), th.Text }
+	}
+	return []list.Column[study]{
+		{ID: "when", Title: "HISTORY", Width: len(dateTime), Tight: len(dateTime), Desc: true, Rank: 1,
+			Cell:    cell(func(p study) string { return p.results.Started.Local().Format(dateTime) }),
+			Compare: func(a, b study) int { return a.results.Started.Compare(b.results.Started) }},
+		{ID: "work", Title: "WORK", Width: 40, Tight: 22, Rank: 2, Cell: func(p study, th *theme.Theme, _ int) (string, theme.Style) {
+			if p.id() == v.marked {
+				return "c: " + p.work(), th.Strong
+			}
+			return p.work(), th.Text
+		},
+			Compare: func(a, b study) int { return strings.Compare(a.work(), b.work()) }},
+		{ID: "placements", Title: "PLACEMENTS", Width: 44, Rank: 4, Cell: func(p study, th *theme.Theme, _ int) (string, theme.Style) {
+			return strings.Trim(fmt.Sprint(p.results.Study.Placements), "[]"), th.Dim
+		}},
+		{ID: "runs", Title: "RUNS", Width: 4, Right: true, Rank: 3, Cell: cell(study.runs)},
+		{ID: "result", Title: "RESULT", Tight: 34, Cell: func(p study, th *theme.Theme, _ int) (string, theme.Style) {
+			return p.found(th)
+		}},
+	}
+}
+
+// work is what a study ran; runs is how many of each placement count, "" for several studies.
+func (p study) work() string {
+	if p.published() {
+		return "paper " + p.names()
+	}
+	return title(p.results.Study)
+}
+
+func (p study) runs() string {
+	if p.published() {
+		return ""
+	}
+	most := 0
+	for _, a := range p.report.Arms {
+		most = max(most, a.Runs)
+	}
+	return strconv.Itoa(most)
 }

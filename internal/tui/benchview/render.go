@@ -1,6 +1,7 @@
 package benchview
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -8,17 +9,15 @@ import (
 	"piton/internal/chart"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
+	"piton/internal/tui/widget"
 )
 
-// leastHistory is how many lines of the list of past studies stay visible.
-const leastHistory = 3
+// leastHistory is how many lines of the list of past studies stay visible, fairHistory how many
+// are worth more than blank lines between the parts of a study.
+const leastHistory, fairHistory = 3, 6
 
-// Heights from which blank lines separate the parts of a study, and from which the welcome
-// lists placements and published studies.
-const (
-	roomyHeight = 22
-	tallHeight  = 28
-)
+// tallHeight is the height from which the welcome lists placements and published studies.
+const tallHeight = 28
 
 // leastPicture is how many free lines there are from which on a picture is drawn.
 const leastPicture = 10
@@ -34,8 +33,11 @@ func (v *View) gap(lines []string) []string {
 // Render draws the pane in width × height cells: the study that runs or is
 // shown above, the list of past ones below.
 func (v *View) Render(width, height int, th *theme.Theme) string {
-	v.roomy, v.tall = height >= roomyHeight, height >= tallHeight
+	v.roomy, v.tall = true, height >= tallHeight
 	upper := v.upper(width, th)
+	if v.roomy = len(upper)+min(v.Len(), fairHistory)+2 <= height; !v.roomy {
+		upper = v.upper(width, th)
+	}
 	if free := height - len(upper) - v.Len() - 3; free >= leastPicture {
 		upper = append(upper, v.inlinePicture(width, free-1, th)...)
 	}
@@ -176,4 +178,71 @@ func (v *View) ended(s study, past bool, width int, th *theme.Theme) []string {
 		lines = append(lines, rows.Indented(th, th.Dim, v.run.remark, width)...)
 	}
 	return lines
+}
+
+// table draws a study (bench.Report.Lines), in colours that the words and glyphs say too. The
+// answer alone is bold.
+func table(rep bench.Report, o bench.TableOptions, th *theme.Theme) []string {
+	width := o.Width
+	o.Width, o.ASCII = width-2, th.ASCII // a blank on either side
+	style := map[bench.Part]theme.Style{bench.AnswerPart: th.Strong, bench.HeadPart: th.Header, bench.GoodPart: th.Good, bench.BadPart: th.Warn}
+	var out []string
+	for _, line := range rep.Lines(o) {
+		var r rows.Row
+		r.Add(th.Text, " ")
+		for _, s := range line {
+			if s.Part == bench.EffectPart {
+				r.Effect(th, s.Text)
+			} else {
+				r.Add(cmp.Or(style[s.Part], th.Text), s.Text)
+			}
+		}
+		out = append(out, r.Render(th, width))
+	}
+	return out
+}
+
+// progress is the title line of what runs, with the bar and what runs now.
+func (v *View) progress(width int, th *theme.Theme) []string {
+	r := v.run
+	var at, bar rows.Row
+	at.Add(th.Strong, r.at)
+	at.Add(th.Text, " "+th.Dot+" "+r.left+" ")
+	lines := []string{rows.Ends(r.heading(th), at, width, th)}
+	bar.Add(th.Text, " ")
+	bar.Drawn(widget.Progress(r.share, max(width-8, 1), th))
+	bar.Right(th, th.Text, fmt.Sprintf("%d%%", int(r.share*100)), 5)
+	return append(lines, bar.Render(th, width), r.nowRow(th).Render(th, width))
+}
+
+// nowRow is what runs now.
+func (s *step) nowRow(th *theme.Theme) (r rows.Row) {
+	r.Add(th.Dim, " now  ")
+	if s.what == "" {
+		r.Add(th.Dim, s.where)
+		return r
+	}
+	r.Add(th.Strong, s.what)
+	r.Add(th.Text, " "+s.where)
+	if s.now.PID != 0 {
+		r.Add(th.Text, " "+th.Dot+" PID ")
+		r.Add(th.Accent, fmt.Sprint(s.now.PID))
+	}
+	if s.now.CPUs != "" {
+		r.Add(th.Text, " on CPU "+s.now.CPUs)
+	}
+	if s.now.Reason != "" {
+		r.Add(th.Dim, " "+th.Dot+" "+s.now.Reason)
+	}
+	return r
+}
+
+func runName(r bench.RunResult, s bench.Study) string {
+	if r.Index < 0 {
+		return "warm-up"
+	}
+	if s.Until > 0 { // as many as it takes
+		return fmt.Sprintf("run %d", r.Index+1)
+	}
+	return fmt.Sprintf("run %d of %d", r.Index+1, s.Runs)
 }

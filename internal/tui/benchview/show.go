@@ -103,7 +103,7 @@ func (v *View) picture(s study, width int) []string {
 	}
 	// A buffer takes everything.
 	var out bytes.Buffer
-	_ = bench.WriteText(&out, s.results, bench.TableOptions{Width: width, Running: s.id() == v.running()})
+	_ = bench.WriteText(&out, s.results, bench.TableOptions{Width: width, Running: v.Running() && s.id() == v.run.id()})
 	lines, err := s.results.Picture(width)
 	if err != nil {
 		lines = []string{"picture not drawn: " + err.Error()}
@@ -148,17 +148,12 @@ func (v *View) tables(all []report.Section, width int, th *theme.Theme) []string
 	var lines []string
 	for _, s := range all {
 		lines = append(v.gap(lines), th.Header.Render(" "+rows.Text(th, s.Title)))
-		for _, text := range tableText(s, width-1) {
+		s.Title, s.Lead = "", nil
+		for _, text := range sectionText(s, width-1) {
 			lines = append(lines, rows.Line(th, th.Text, " "+text, width))
 		}
 	}
 	return lines
-}
-
-// tableText are the answer, the tables and notes of a section, without what is below.
-func tableText(s report.Section, width int) []string {
-	s.Title, s.Lead = "", nil
-	return sectionText(s, width)
 }
 
 func sectionText(s report.Section, width int) []string {

@@ -61,7 +61,7 @@ type View struct {
 	marked   string           // id of the study of the past that another is compared with
 	trials   []bench.Results  // of this session
 	last     bench.Study      // what the form starts from; no workload before the first study
-	roomy    bool             // the window is high enough for blank lines
+	roomy    bool             // there is room for blank lines
 	tall     bool             // and for lists of what there is
 
 	drawnKey pictureKey // what drawn is of
@@ -81,14 +81,6 @@ func (v *View) Open() tea.Cmd { return v.read }
 // Running reports whether a study is running.
 func (v *View) Running() bool {
 	return v.run != nil && !v.run.ended
-}
-
-// running is the ID of the study that is running, "" for none.
-func (v *View) running() string {
-	if !v.Running() {
-		return ""
-	}
-	return v.run.id()
 }
 
 // PID is the process that runs now, 0 when none does.
