@@ -250,11 +250,7 @@ func shares(values []float64) string {
 	for _, v := range values {
 		least, most = min(least, math.Abs(v)), max(most, math.Abs(v))
 	}
-	text := chart.Percents(least, most)
-	if text[0] == text[1] {
-		return text[0] + " %"
-	}
-	return text[0] + " to " + text[1] + " %"
+	return strings.Join(slices.Compact(chart.Percents(least, most)), " to ") + " %"
 }
 
 // join lists words: "13, 14 and 16".

@@ -56,13 +56,7 @@ func matrixGrid(m Machine) (out []size) {
 }
 
 func matrixCores(m Machine) []int {
-	var out []int
-	for _, n := range []int{2, 4} {
-		if n < len(m.CPUs) {
-			out = append(out, n)
-		}
-	}
-	return append(out, len(m.CPUs))
+	return append(slices.DeleteFunc([]int{2, 4}, func(n int) bool { return n >= len(m.CPUs) }), len(m.CPUs))
 }
 
 // matrixRow is a row of the table, with the published seconds, 0 where it was not.

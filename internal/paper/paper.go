@@ -255,8 +255,11 @@ func value(r bench.Results) string {
 
 // table is every cell with its intervals; what they come to is in the other tables.
 func (g *cells) table() report.Table {
-	t := report.Table{Title: g.checked(), Below: true, Folded: true,
+	t := report.Table{Title: "Every cell", Below: true, Folded: true,
 		Head: []string{"cell", "placement", "runs", bench.Headings.Median, bench.Headings.Interval, bench.Headings.Migrations, bench.Headings.RunDelay}}
+	if right, runs := Answers(g.results); runs > 0 {
+		t.Title += fmt.Sprintf(": the answer was right in %d of %d runs", right, runs)
+	}
 	for i, r := range g.results {
 		rep := bench.Judge(r)
 		for k, row := range bench.Rows(rep) {
@@ -271,17 +274,13 @@ func (g *cells) table() report.Table {
 // notes are what was not run, what failed, and warnings of the cells.
 func (g *cells) notes() []string {
 	var out, waiting, short []string
-	wrong := map[string]int{}
 	for i, r := range g.results {
 		if len(r.Runs) == 0 {
 			waiting = append(waiting, g.keys[i])
 		}
 		for _, run := range r.Runs {
 			if run.Err != "" {
-				text := fmt.Sprintf("%s under %s failed: %s", g.keys[i], run.Placement, run.Err)
-				if wrong[text]++; wrong[text] == 1 {
-					out = append(out, text)
-				}
+				out = append(out, fmt.Sprintf("%s under %s failed: %s", g.keys[i], run.Placement, run.Err))
 			}
 		}
 		rep := bench.Judge(r)
@@ -310,17 +309,13 @@ func (g *cells) notes() []string {
 	return slices.Compact(out)
 }
 
-// checked is the table's title with how many runs gave the right answer, of those that gave one.
-func (g *cells) checked() string {
-	runs, right := 0, 0
-	for _, r := range g.results {
+// Answers is how many runs of some cells gave the right answer, of those that gave one.
+func Answers(cells []bench.Results) (right, runs int) {
+	for _, r := range cells {
 		_, ok, all := r.Answers()
-		runs, right = runs+all, right+ok
+		right, runs = right+ok, runs+all
 	}
-	if runs == 0 {
-		return "Every cell"
-	}
-	return fmt.Sprintf("Every cell: the answer was right in %d of %d runs", right, runs)
+	return right, runs
 }
 
 // last is the workload's own result of the last valid run of a cell's placement.

@@ -139,11 +139,7 @@ func (p study) found(th *theme.Theme) (string, theme.Style) {
 
 // foundInCells is how many runs there were, and how many gave the right answer.
 func (p study) foundInCells() string {
-	runs, right := 0, 0
-	for _, c := range p.cells {
-		_, ok, all := c.Answers()
-		runs, right = runs+all, right+ok
-	}
+	right, runs := paper.Answers(p.cells)
 	text := fmt.Sprintf("%d of %d runs right", right, runs)
 	if p.grid.Ended.IsZero() {
 		text += ", unfinished"

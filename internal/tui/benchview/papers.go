@@ -46,12 +46,12 @@ func (v *View) Reproduce() tea.Cmd {
 
 func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
 	var items []dialog.Item
-	usual := 1
-	for i, b := range budgets {
+	for _, b := range budgets {
 		items = append(items, dialog.Item{Label: chart.Plural(int(b.Minutes()), "minute"), Detail: "sizes are chosen to fit", Value: b})
-		if len(chosen) > 1 && b == allBudget {
-			usual = i
-		}
+	}
+	usual := 1
+	if len(chosen) > 1 {
+		usual = slices.Index(budgets, allBudget)
 	}
 	return v.o.Dialogs.Push(dialog.NewMenu("Time limit", items, usual), dialog.Answered(func(budget time.Duration) tea.Cmd {
 		if v.Running() {
