@@ -40,7 +40,7 @@ func matrixGrid(m Machine) (out []size) {
 		for _, cores := range matrixCores(m) {
 			place := onlyNormal
 			if cores < len(m.CPUs) {
-				place = []bench.Placement{bench.Placement("cpu:" + strings.Join(numbers(m.CPUs[:cores]), ","))}
+				place = []bench.Placement{bench.Placement("cpu:" + strings.Join(texts(m.CPUs[:cores]), ","))}
 			}
 			for _, threads := range dim.threads {
 				for _, mapping := range []string{manual, byKernel} {

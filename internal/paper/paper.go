@@ -356,15 +356,11 @@ func signed(share float64) string {
 
 // args are a workload's flags and values as words.
 func args(words ...any) []string {
-	var out []string
-	for _, w := range words {
-		out = append(out, fmt.Sprint(w))
-	}
-	return out
+	return texts(words)
 }
 
-// numbers are some numbers as words.
-func numbers(all []int) (out []string) {
+// texts are some values as words.
+func texts[V any](all []V) (out []string) {
 	for _, n := range all {
 		out = append(out, fmt.Sprint(n))
 	}

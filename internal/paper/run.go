@@ -218,9 +218,7 @@ func (r *Run) begin(p plan, c cell) error {
 	} else if results, err = r.runner(c.study).Begin(c.study); err != nil {
 		return fmt.Errorf("begin %s: %w", c.study.Cell, err)
 	}
-	if r.KeepErr == nil {
-		r.KeepErr = results.StoreErr
-	}
+	r.KeepErr = cmp.Or(r.KeepErr, results.StoreErr)
 	r.Results = append(r.Results, results)
 	r.costs[c.study.Cell] = c.seconds(p.work, p.start)
 	return nil
@@ -321,9 +319,7 @@ func (r *Run) round(ctx context.Context, p Paper, i int, one func(context.Contex
 		}
 	})
 	r.costs[c.Study.Cell] = time.Since(began).Seconds()
-	if r.KeepErr == nil {
-		r.KeepErr = c.StoreErr
-	}
+	r.KeepErr = cmp.Or(r.KeepErr, c.StoreErr)
 	if err != nil && ctx.Err() == nil && within.Err() != nil {
 		return nil // the budget is spent; what was running does not count
 	}

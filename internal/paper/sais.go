@@ -198,7 +198,7 @@ func saisFigures(measured []saisCell) []chart.Figure {
 		}
 	}
 	shares := chart.Bars{Unit: "%"}
-	var last saisCell
+	var last saisCell // that has periods
 	for _, c := range saturated(measured) {
 		if len(c.readings(deliveryArms[0].name)) > 0 {
 			last = c

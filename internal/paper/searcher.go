@@ -251,9 +251,9 @@ func (c *searchCell) search(ctx context.Context, measure search.Measure) error {
 // tryAll finds the best of all candidates by their median against the kernel's in each
 // round.
 func (c *searchCell) tryAll(ctx context.Context, measure search.Measure) error {
-	all := make([]int, len(c.job.Candidates))
-	for i := range all {
-		all[i] = i
+	var all []int
+	for i := range c.job.Candidates {
+		all = append(all, i)
 	}
 	rounds := min(max((c.periods()-leastCompared*2)/2/len(all), leastTries), mostTries)
 	began := time.Now()

@@ -50,7 +50,7 @@ func streamSection(_ Machine, g *cells) report.Section {
 		if p[1] != 0 { // all others are at the same distance
 			distance, low, high = 16, min(low, float64(p[5])), max(high, float64(p[5]))
 		}
-		t.Rows = append(t.Rows, slices.Concat([]string{"then", fmt.Sprintf("CPU %d", p[0]), fmt.Sprint(p[1]), "node 0", fmt.Sprint(distance)}, numbers(p[2:])))
+		t.Rows = append(t.Rows, slices.Concat([]string{"then", fmt.Sprintf("CPU %d", p[0]), fmt.Sprint(p[1]), "node 0", fmt.Sprint(distance)}, texts(p[2:])))
 	}
 	g.claim = fmt.Sprintf("Published: at equal distances triad's bandwidth differed by %s (%.0f to %.0f MB/s), so distances did not predict it.", chart.Percent(high/low-1), low, high)
 	r, ok := last[streamwork.Result](g.of("grid"), bench.Normal)
