@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/change/attr"
 	"piton/internal/change/defect"
+	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 )
@@ -106,6 +107,9 @@ func (r *run) found(c *Change, now attr.Value) {
 	if len(r.plan.Undoes) > 0 && !is(now, c.Before) && !is(now, c.After) && !attr.FollowsIRQ(*c, c.Before, now) {
 		c.Refuse("changed by someone else from %s to %s meanwhile; left alone", c.Before, now)
 		return
+	}
+	if !is(now, c.Before) {
+		c.Had = cpuset.Set{}
 	}
 	c.Before, c.Status = now, attr.Planned
 	_, planned := r.planned[c.Key()]

@@ -13,6 +13,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/kernel/kernelfake"
+	"piton/internal/procfs"
 )
 
 var without3, withAll = cpuset.Of(0, 1, 2), cpuset.Of(0, 1, 2, 3)
@@ -129,6 +130,65 @@ func TestOldMaskHasOfflineCPUs(t *testing.T) {
 	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 2-3 to 1: done"}, changetest.Brief(apply(t, tuner, pinTo(1, 10, 20)).Changes))
 	undo(t, tuner, change.UndoRequest{All: true})
 	assert.Equal(t, "2-3", m.Task(20).Affinity.String())
+}
+
+// The kernel has taken an offline CPU out of the mask of a thread of its own, and gives it back
+// unless somebody has set a mask without it (Linux 6.2).
+func TestKernelThreadGetsTheOfflineCPUBack(t *testing.T) {
+	m, j, tuner := journalled(t, 10)
+	m.SpawnAs(2, 2, kernelfake.Task{Affinity: withAll})
+	m.SpawnAs(20, 20, kernelfake.Task{Affinity: without3})
+	m.SpawnAs(30, 30, kernelfake.Task{Affinity: without3})
+	m.SpawnAs(40, 40, kernelfake.Task{Affinity: cpuset.Of(0, 1)})
+	for _, tid := range []kernel.TID{2, 30, 40} {
+		m.Tasks[tid].Flags |= procfs.FlagKernelThread
+	}
+	has := func() (out []string) {
+		for _, tid := range []kernel.TID{2, 20, 30, 40} {
+			out = append(out, m.Task(tid).Affinity.String())
+		}
+		return out
+	}
+	whole := []string{"0-3", "0-2", "0-3", "0-1"} // somebody has set 20's and 40's
+	m.SetOnline(without3)
+	assert.Equal(t, "affinity 0-2 to 1: done", changetest.Brief(apply(t, tuner, pinTo(1, 2, 20, 30, 40)).Changes)[2])
+	_, _, err := tuner.Revert(t.Context(), changetest.Entries(t, j)[0], map[attr.Key]bool{}, func() bool { return false })
+	require.NoError(t, err)
+	assert.Equal(t, whole, has(), "by the guard, while it is offline")
+
+	m.Create(30, kernelfake.Task{TGID: 30, Start: 1030, Affinity: without3})
+	apply(t, tuner, pinTo(1, 2, 20, 30, 40))
+	m.SetOnline(withAll)
+	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
+	assert.Equal(t, change.AllDone, outcome.Verdict())
+	assert.Equal(t, whole, has(), "once it is back")
+
+	m.Create(2, kernelfake.Task{TGID: 2, Start: 1002, Affinity: without3})
+	m.Create(30, kernelfake.Task{TGID: 30, Start: 1030, Affinity: without3})
+	m.SetOnline(without3)
+	apply(t, tuner, pinTo(1, 30))
+	m.SetOnline(withAll)
+	undo(t, tuner, change.UndoRequest{Last: 1})
+	assert.Equal(t, []string{"0-2", "0-2", "0-2", "0-1"}, has(), "kthreadd has not been given it: it is isolated")
+}
+
+// RCU has a thread for 16 CPUs each.
+func TestKernelThreadOfSomeCPUsGetsTheOfflineOneBack(t *testing.T) {
+	m, _, tuner := journalled(t)
+	set := func(list string) cpuset.Set {
+		s, err := cpuset.Parse(list)
+		require.NoError(t, err)
+		return s
+	}
+	m.Write("sys/devices/system/cpu/possible", "0-39")
+	m.SetOnline(set("0-14,16-39"))
+	for tid, mask := range map[kernel.TID]string{2: "0-39", 30: "0-14", 40: "16-31", 50: "1-14"} {
+		m.SpawnAs(tid, tid, kernelfake.Task{Affinity: set(mask)})
+		m.Tasks[tid].Flags |= procfs.FlagKernelThread
+	}
+	apply(t, tuner, pinTo(1, 30, 40, 50))
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"0-15", "16-31", "1-14"}, []string{m.Task(30).Affinity.String(), m.Task(40).Affinity.String(), m.Task(50).Affinity.String()})
 }
 
 func TestSeveralPinsThatWentOffline(t *testing.T) {

@@ -174,6 +174,7 @@ func (p *planner) task(k attr.Task, settings []attr.Setting) bool {
 		if err := p.prepare(k, &c); errors.Is(err, syscall.ESRCH) {
 			return false
 		}
+		c.Had = p.view.Had(k, c)
 		c.Widen = p.restore && c.Status == attr.Planned && p.view.Unbound(c)
 		changes = append(changes, c)
 	}

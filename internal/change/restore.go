@@ -211,7 +211,7 @@ func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.V
 		last.keys = append(last.keys, key)
 	}
 	s := step{e.ID, before, after, e.Finished}
-	g.found, g.last = before, e.ID
+	g.found, g.last, g.Had = before, e.ID, c.Had
 	switch {
 	case g.Status != attr.Planned, g.stop != nil && (!g.stop.drift || defect.On(2)):
 	case u.overlain(g, s):
@@ -221,7 +221,7 @@ func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.V
 		return left
 	case u.lapsed(g, s):
 		g.value, g.stop = before, nil
-	case g.Attribute.Alike(g.value, before) && !defect.On(2):
+	case (g.Attribute.Alike(g.value, before) || !c.Had.Empty() && g.Attribute.Alike(g.value, c.Had)) && !defect.On(2):
 		g.stop = nil
 	case g.stop == nil:
 		g.stop = &stop{e.ID, true, fmt.Sprintf("%s: piton left %s, it is %s now; left alone without --force", u.changed(g, s), attr.Text(after), attr.Text(g.value))}
@@ -323,7 +323,7 @@ func (u *undoer) finish(ctx context.Context) error {
 			return err
 		}
 		c := g.Change
-		c.After = g.found
+		c.After, c.Had = g.found, cpuset.Set{}
 		if c.Status == attr.Planned {
 			switch {
 			case u.q.Force || u.veiled(c):
@@ -334,6 +334,9 @@ func (u *undoer) finish(ctx context.Context) error {
 				}
 			default:
 				c.After = g.value
+			}
+			if !g.Had.Empty() && c.Attribute.Alike(c.After, g.found) {
+				c.After = g.Had
 			}
 			if c.Same() {
 				c.Status = attr.Unchanged

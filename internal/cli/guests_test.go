@@ -58,7 +58,7 @@ var (
 	memory    = []string{"TestVMMemoryFollows", "TestVMMemoryIsDivided", "TestVMMemBind"}
 	layout    = []string{"TestVMTopology", "TestVMDistances", "TestVMWalkHasHighMasks"}
 	isolation = []string{"TestVMIsolateNode", "TestVMIsolateRefuses", "TestVMIsolateCpusets", "TestVMIsolateHotplug", "TestVMIsolateVerify", "TestVMIncludeOfAProfile"}
-	hotplug   = []string{"TestVMPinHotplug", "TestVMPinOfOfflineCPUs", "TestVMGuardHotplug", "TestVMIsolateGuardHotplug", "TestVMRuleHotplug"}
+	hotplug   = []string{"TestVMPinHotplug", "TestVMPinOfOfflineCPUs", "TestVMGuardHotplug", "TestVMIsolateGuardHotplug", "TestVMIncludeAfterOnline", "TestVMRuleHotplug"}
 	suspend   = []string{"TestVMSuspend"}
 	lines     = []string{"TestVMSpreadIRQs", "TestVMQueueSettings", "TestVMIRQRefusals", "TestVMProfile", "TestVMScreenIsolates", "TestVMScreenMovesIRQs", "TestVMScreenIsolatesForATask"}
 

@@ -192,6 +192,20 @@ func TestVMIsolateGuardHotplug(t *testing.T) {
 	assert.Equal(t, fmt.Sprint(last), affinityOf(t, asleep))
 }
 
+// TestVMIncludeAfterOnline is that an include gives a CPU back that was offline while another was
+// isolated, to the kernel's own threads as well.
+func TestVMIncludeAfterOnline(t *testing.T) {
+	_, power := lastCPU(t)
+	h, before := newHome(t), everyMask(t)
+	power("0")
+	r := h.run("isolate", "1", "--yes")
+	require.NotEqual(t, exit.Failed, r.code, r.err) // some threads cannot be moved
+	power("1")
+	r = h.run("include", "1")
+	require.Zero(t, r.code, r.err)
+	assert.Empty(t, unlike(before, everyMask(t)))
+}
+
 // TestVMRuleHotplug is that a standing rule gives processes their CPU again when it is back: one
 // that ran, one that slept, and one that began meanwhile.
 func TestVMRuleHotplug(t *testing.T) {

@@ -28,7 +28,8 @@ func (t *Task) key() attr.Key { return attr.Key{ID: t.ID(), Attribute: attr.Affi
 
 // item is what became of one mask.
 type item struct {
-	before cpuset.Set // as the first step found it
+	before cpuset.Set // as the first step found it,
+	had    cpuset.Set // and what an undo gives instead, if not empty (attr.View.Had)
 	steps  []step     // at least one
 }
 
@@ -95,7 +96,7 @@ func (h *History) take(c change.Change, isolated cpuset.Set, mixed bool) {
 	}
 	k := c.Key()
 	if h.items[k] == nil {
-		h.items[k] = &item{before: before}
+		h.items[k] = &item{before: before, had: c.Had}
 	}
 	h.items[k].steps = append(h.items[k].steps, step{len(h.events) - 1, after, c.Status == attr.Done})
 }

@@ -95,7 +95,7 @@ func (p *includer) restore() {
 // CPUs that it was left all the same: an include takes nothing away. An item that lost
 // all its CPUs gets the first of them that is included.
 func (p *includer) target(i *item) cpuset.Set {
-	if left := i.before.AndNot(p.remaining.AndNot(i.now().mask)); !left.Empty() {
+	if left := i.before.Or(i.had).AndNot(p.remaining.AndNot(i.now().mask)); !left.Empty() {
 		return left
 	}
 	return i.now().mask

@@ -74,6 +74,16 @@ func TestIncludeBesideOneThatIsOffline(t *testing.T) {
 	}
 }
 
+// A kernel thread from whose mask the kernel had taken an offline CPU is given that, too.
+func TestIncludeGivesAKernelThreadWhatWasOffline(t *testing.T) {
+	w := newWorld(t, "0-7")
+	w.task(10, 2, "0-4,6-7")
+	w.isolate("2-3")
+	w.entries[0].Changes[0].Had = set(t, "0-7")
+	w.include("2")
+	assert.Equal(t, "0-2,4-7", w.masks()[taskKey(10)])
+}
+
 // TestIncludeBorn: what was born since has what its parent gets, and what pinned
 // itself has not.
 func TestIncludeBorn(t *testing.T) {

@@ -19,11 +19,11 @@ import (
 type reader struct {
 	proc    procfs.FS
 	lines   *irq.Reader
-	offline bool // CPUs that could come online
+	machine *attr.Machine
 }
 
 func newReader() *reader {
-	return &reader{proc: procfs.New("/"), lines: irq.New("/").NewReader()}
+	return &reader{proc: procfs.New("/"), lines: irq.New("/").NewReader(), machine: attr.NewMachine(attr.Sources{})}
 }
 
 // read reads everything but Limit; Reserved is what was isolated at boot. Tasks that
@@ -40,8 +40,7 @@ func (r *reader) read() (Facts, error) {
 	if f.Online, err = attr.ReadCPUs("/", "online"); err != nil {
 		return f, err
 	}
-	possible, err := attr.ReadCPUs("/", "possible")
-	r.offline = err == nil && !possible.SubsetOf(f.Online)
+	r.machine.CheckOffline()
 	f.Reserved, err = attr.ReadCPUs("/", "isolated")
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // since Linux 4.2
 		return f, err
@@ -99,12 +98,7 @@ func (r *reader) task(pid, tid kernel.TID) (Task, error) {
 	if t.Ended() {
 		return t, procfs.ErrGone
 	}
-	if !r.offline {
-		t.Mask, err = kernel.System().Affinity(tid)
-		return t, err
-	}
-	status, err := r.proc.Status(tid) // it has those as well
-	t.Mask = status.CPUsAllowed
+	t.Mask, err = r.machine.CPUsAllowed(tid)
 	return t, err
 }
 

@@ -149,7 +149,7 @@ func TestWholeMasks(t *testing.T) {
 	root := t.TempDir()
 	for path, text := range map[string]string{
 		"sys/devices/system/cpu/online": "0-4,6-7\n", "sys/devices/system/cpu/possible": "0-7\n",
-		"proc/10/task/11/status": "Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n",
+		"proc/11/status": "Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n",
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(root, path), []byte(text), 0o644))
@@ -159,11 +159,11 @@ func TestWholeMasks(t *testing.T) {
 			{TGID: 12, TID: 12, Have: sample.HaveAffinity, Affinity: set("1")}, {TGID: 10, TID: 11}}
 	}
 	tasks := cut()
-	wholeMasks(procfs.New(root), tasks)
+	wholeMasks(attr.NewMachine(attr.Sources{Proc: procfs.New(root)}), tasks)
 	assert.Equal(t, []string{"0-7", "1", ""}, []string{tasks[0].Affinity.String(), tasks[1].Affinity.String(), tasks[2].Affinity.String()})
 	require.NoError(t, os.WriteFile(filepath.Join(root, "sys/devices/system/cpu/online"), []byte("0-7\n"), 0o644))
 	tasks = cut()
-	wholeMasks(procfs.New(root), tasks)
+	wholeMasks(attr.NewMachine(attr.Sources{Proc: procfs.New(root)}), tasks)
 	assert.Equal(t, "0-4,6-7", tasks[0].Affinity.String(), "nothing is offline: it is not asked again")
 }
 

@@ -119,7 +119,7 @@ func readTasks(root string) ([]*sample.Task, error) {
 		return nil, err
 	}
 	if proc := procfs.New(root); proc.Live() { // of a tree they are read from files, which have them
-		wholeMasks(proc, n.Tasks)
+		wholeMasks(attr.NewMachine(attr.Sources{Proc: proc}), n.Tasks)
 	}
 	return n.Tasks, nil
 }
@@ -127,18 +127,16 @@ func readTasks(root string) ([]*sample.Task, error) {
 // wholeMasks adds the CPUs that are offline, which sched_getaffinity(2) leaves out, to the masks
 // of tasks: what a profile sets or saves would be without them for good. A task that ends
 // meanwhile keeps what it has.
-func wholeMasks(proc procfs.FS, tasks []*sample.Task) {
-	online, err := proc.CPUList("online")
-	possible, possibleErr := proc.CPUList("possible")
-	if err != nil || possibleErr != nil || possible.SubsetOf(online) {
+func wholeMasks(m *attr.Machine, tasks []*sample.Task) {
+	if !m.CheckOffline() {
 		return
 	}
 	for _, t := range tasks {
 		if t.Have&sample.HaveAffinity == 0 {
 			continue
 		}
-		if st, _ := proc.ThreadStatus(t.TGID, t.TID); !st.CPUsAllowed.Empty() { // another line may be odd
-			t.Affinity = st.CPUsAllowed
+		if mask, _ := m.CPUsAllowed(t.TID); !mask.Empty() { // another line may be odd
+			t.Affinity = mask
 		}
 	}
 }

@@ -17,7 +17,7 @@ const Affinity Attribute = "affinity"
 
 var affinity = spec{
 	cpus: true, parse: parseCPUs,
-	read: func(m *Machine, o Object) (Value, error) { return m.affinityOf(o.TID) },
+	read: func(m *Machine, o Object) (Value, error) { return m.CPUsAllowed(o.TID) },
 	write: func(w Write) error {
 		mask := CPUs(w.Change.After)
 		if w.Change.Widen {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"piton/internal/cpuset"
 )
 
 // Status is what became of a change.
@@ -22,15 +24,16 @@ const (
 // Change is one attribute of one object.
 type Change struct {
 	Object
-	Attribute Attribute `json:"attribute"`
-	Before    Value     `json:"before"` // nil = not known
-	After     Value     `json:"after"`
-	Tried     []Value   `json:"-"` // of a trial under way: the values that it may have been given, in no order
-	Status    Status    `json:"status,omitempty"`
-	Err       error     `json:"-"`                // when Failed or Refused
-	Taken     bool      `json:"taken,omitempty"`  // the write failed, but the old value is gone too
-	Reason    string    `json:"reason,omitempty"` // why it failed or was refused, or what the kernel made of it
-	Widen     bool      `json:"-"`                // of a restored affinity: it was never set, so CPUs that are offline are to be in it, too
+	Attribute Attribute  `json:"attribute"`
+	Before    Value      `json:"before"` // nil = not known
+	After     Value      `json:"after"`
+	Had       cpuset.Set `json:"had,omitzero"` // View.Had of Before
+	Tried     []Value    `json:"-"`            // of a trial under way: the values that it may have been given, in no order
+	Status    Status     `json:"status,omitempty"`
+	Err       error      `json:"-"`                // when Failed or Refused
+	Taken     bool       `json:"taken,omitempty"`  // the write failed, but the old value is gone too
+	Reason    string     `json:"reason,omitempty"` // why it failed or was refused, or what the kernel made of it
+	Widen     bool       `json:"-"`                // of a restored affinity: it was never set, so CPUs that are offline are to be in it, too
 }
 
 // Key names what the change is about.

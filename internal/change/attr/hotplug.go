@@ -13,15 +13,25 @@ import (
 // CheckOffline notes whether CPUs are offline that could come online, those of a virtual machine
 // that are added later too, so that masks are read with them. It is asked once for each plan, and
 // again when that is carried out.
-func (m *Machine) CheckOffline() {
-	online, err := m.Online()
-	possible, possibleErr := m.cpus("possible")
-	m.offline.Store(err == nil && possibleErr == nil && !possible.SubsetOf(online))
+func (m *Machine) CheckOffline() (some bool) {
+	some = !m.unplugged().Empty()
+	m.offline.Store(some)
+	return some
 }
 
-// affinityOf is a thread's mask. sched_getaffinity(2) takes 0.5 µs, but leaves out the CPUs that
+// unplugged are the CPUs that could come online; none where that is not known.
+func (m *Machine) unplugged() cpuset.Set {
+	online, err := m.Online()
+	possible, possibleErr := m.cpus("possible")
+	if err != nil || possibleErr != nil {
+		return cpuset.Set{}
+	}
+	return possible.AndNot(online)
+}
+
+// CPUsAllowed is a thread's mask. sched_getaffinity(2) takes 0.5 µs, but leaves out the CPUs that
 // are offline; /proc/TID/status takes 8 µs and has them.
-func (m *Machine) affinityOf(tid kernel.TID) (cpuset.Set, error) {
+func (m *Machine) CPUsAllowed(tid kernel.TID) (cpuset.Set, error) {
 	if !m.offline.Load() {
 		return m.Sched.Affinity(tid)
 	}
@@ -30,6 +40,34 @@ func (m *Machine) affinityOf(tid kernel.TID) (cpuset.Set, error) {
 		err = fmt.Errorf("%w: %w", err, syscall.ESRCH) // as of the system call
 	}
 	return st.CPUsAllowed, err
+}
+
+// kthreadd is the parent of all kernel threads.
+const kthreadd kernel.TID = 2
+
+// rcuLeaf is how many CPUs share a thread of RCU (RCU_FANOUT_LEAF), which begins at a multiple.
+const rcuLeaf = 16
+
+// Had is what an undo gives back instead of the Before of a kernel thread's affinity; empty where
+// that is what the thread had. The kernel takes an offline CPU out of the masks of some threads of
+// its own (rcutree_affinity_setting of kernel/rcu/tree.c) and gives it back later, but since Linux
+// 6.2 not beyond what sched_setaffinity(2) set last: who sets what such a thread has now takes the
+// CPU from it for good. kthreadd keeps its offline CPUs, so what is like kthreadd's mask but for
+// those was the same.
+func (v *View) Had(k Task, c Change) cpuset.Set {
+	before := CPUs(c.Before)
+	if c.Attribute != Affinity || !k.IsKernel() || before.Empty() || !v.offline.Load() {
+		return cpuset.Set{}
+	}
+	all, offline := v.free()
+	var leaves cpuset.Builder
+	leaves.AddRange(before.First()/rcuLeaf*rcuLeaf, before.Last()/rcuLeaf*rcuLeaf+rcuLeaf-1)
+	for _, had := range []cpuset.Set{all, all.And(leaves.Set())} {
+		if !had.Equal(before) && had.AndNot(offline).Equal(before) {
+			return had
+		}
+	}
+	return cpuset.Set{}
 }
 
 // Lapsed reports whether an affinity that was set is no longer in force because the kernel gave

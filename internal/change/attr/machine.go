@@ -129,11 +129,12 @@ type View struct {
 	// OnlineCPUs is Machine.Online, asked once.
 	OnlineCPUs func() (cpuset.Set, error)
 
-	limits   map[kernel.TID]limit  // by process
-	fresh    uint64                // the cookie made for this plan, 0 = none yet
-	sessions map[string]kernel.TID // autogroups of the plan, and the process that stands for each
-	grouped  map[kernel.TID]bool   // processes of whose group was warned
-	ext      func() string         // Machine.SchedExt, asked once
+	free     func() (all, offline cpuset.Set) // what kthreadd may use, and what could come online
+	limits   map[kernel.TID]limit             // by process
+	fresh    uint64                           // the cookie made for this plan, 0 = none yet
+	sessions map[string]kernel.TID            // autogroups of the plan, and the process that stands for each
+	grouped  map[kernel.TID]bool              // processes of whose group was warned
+	ext      func() string                    // Machine.SchedExt, asked once
 }
 
 // Warning is what a warning is about.
@@ -148,8 +149,12 @@ const (
 // NewView returns a View that discards warnings and finds nothing.
 func (m *Machine) NewView() *View {
 	m.CheckOffline()
+	free := func() (all, offline cpuset.Set) {
+		all, _ = m.CPUsAllowed(kthreadd) // none in a container, which sees no kernel threads
+		return all, m.unplugged()
+	}
 	return &View{
-		Machine: m, OnlineCPUs: sync.OnceValues(m.Online), limits: map[kernel.TID]limit{}, sessions: map[string]kernel.TID{},
+		Machine: m, OnlineCPUs: sync.OnceValues(m.Online), free: sync.OnceValues(free), limits: map[kernel.TID]limit{}, sessions: map[string]kernel.TID{},
 		grouped: map[kernel.TID]bool{}, ext: sync.OnceValue(m.SchedExt),
 		Warn: func(Warning, string, ...any) {}, Find: func(Key) *Change { return nil },
 	}
