@@ -54,6 +54,7 @@ flaky: ## run the tests of PKG (RUN=Test… LONG=1) 30 TIMES beside two spinners
 weekly: ## what looks for new faults: other kernels, new histories, each fuzzer for a minute, all races, how often the judge errs
 	$(MAKE) guests GUESTS=weekly
 	$(MAKE) simulate SEEDS=400000 FROM=$$(date +%s)
+	SEEDS=2000000 FROM=$$(date +%s) $(GO) test ./internal/tui/screen -run '^TestInput$$' -count=1 -timeout 2h -v
 	$(MAKE) fuzz FUZZ=1m
 	CGO_ENABLED=1 $(GO) test -race -timeout 60m ./...
 	PITON_ALL_LINES=1 $(GO) test -timeout 3h -run OddLine ./internal/topology

@@ -92,6 +92,10 @@ func looksLikeTail(b []byte) bool {
 		return strings.IndexByte("ABCDEFHMPQRS", next) >= 0
 	case ']':
 		return isDigit(next)
+	case 'P':
+		return isDigit(next) || next == '>' || next == '!'
+	case '_':
+		return next == 'G'
 	}
 	return false
 }

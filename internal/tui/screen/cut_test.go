@@ -74,6 +74,7 @@ func TestCutWholeKeys(t *testing.T) {
 		"a place that is negative": {[]typedAt{at("\x1b[<32;-1;5M\x1b[<32;0;5Mq")}, []string{"q"}},
 		"a place too far":          {[]typedAt{at("\x1b[<32;12345678;5Mq")}, []string{"q"}},
 		"torn after its ESC":       {[]typedAt{at("\x1b"), {105 * time.Millisecond, "[<64;10;10Mq"}}, []string{"esc", "q"}},
+		"strings torn there":       {[]typedAt{at("\x1b"), {300 * time.Millisecond, "P1+r6b6b=5b\x1b\\q"}, at("\x1b"), {300 * time.Millisecond, "_Gi=31;k\x1b\\q"}}, []string{"esc", "q", "esc", "q"}},
 		"a letter right after":     {[]typedAt{at("\x1b"), {90 * time.Millisecond, "k"}, {0, "q"}}, []string{"esc", "q"}},
 		"torn in its middle":       {[]typedAt{at("\x1b[<64;1"), {900 * time.Millisecond, "0;10Mq"}}, []string{"wheel:9,9", "q"}},
 		"never completed":          {[]typedAt{at("\x1b[<64;1"), {2 * time.Second, "q"}}, []string{"q"}},
