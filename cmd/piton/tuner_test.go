@@ -272,6 +272,46 @@ func TestNoTerminal(t *testing.T) {
 	term.wait(`status=1`)
 }
 
+// Streams that are closed are /dev/null (Go opens it in their place): no file that piton writes
+// gets what was meant for one, and exit codes are the same.
+func TestClosedStreams(t *testing.T) {
+	child := exec.Command("sleep", "600")
+	require.NoError(t, child.Start())
+	t.Cleanup(func() { _ = child.Process.Kill(); _ = child.Wait() })
+	pid := pidText(child.Process.Pid)
+	for _, closed := range []string{"", ">&-", "2>&-", "<&-", "<&- >&- 2>&-"} {
+		home := t.TempDir()
+		for _, test := range []struct {
+			args, out, errs string
+			code            int
+		}{
+			{"nice " + pid + " 5", "nice", "", 0}, {"nice " + pid + " 6", "nice", "", 0}, {"journal", "nice", "", 0}, {"undo --all", "done", "", 0},
+			{"pin " + pid + " --cpu 99999", "", "99999", 2}, {"verify /nonexistent", "", "no profile", 1}, {"--headless -n 1", "PID", "", 0}, {"", "", "terminal", 1},
+		} {
+			cmd := exec.Command("sh", "-c", `exec "$0" "$@" `+closed, binary)
+			cmd.Args = append(cmd.Args, strings.Fields(test.args)...)
+			cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+home)
+			var out, errs strings.Builder
+			cmd.Stdout, cmd.Stderr = &out, &errs
+			_ = cmd.Run()
+			what := fmt.Sprintf("piton %s %s: %s%s", test.args, closed, out.String(), errs.String())
+			assert.Equal(t, test.code, cmd.ProcessState.ExitCode(), what)
+			if !strings.Contains(closed, ">&-") || strings.HasPrefix(closed, "2") {
+				assert.Contains(t, out.String(), test.out, what)
+			}
+			if test.errs != "" && !strings.Contains(closed, "2>&-") {
+				assert.Contains(t, errs.String(), test.errs, what)
+				assert.Equal(t, 1, strings.Count(errs.String(), "\n"), "%s: one sentence", what)
+			}
+		}
+		journal, err := os.ReadFile(filepath.Join(home, "piton", "journal"))
+		require.NoError(t, err)
+		for line := range strings.Lines(string(journal)) {
+			assert.Regexp(t, `^[0-9a-f]{8} \{.*\}\n$`, line, closed)
+		}
+	}
+}
+
 func TestClosedStdout(t *testing.T) {
 	out := output(t, "sh", "-c", fmt.Sprintf("%s --headless -n 1 | head -1", binary))
 	assert.NotEmpty(t, out)

@@ -189,7 +189,7 @@ func TestVMIsolateGuardHotplug(t *testing.T) {
 	}
 	r := h.run("undo", "2")
 	assert.Contains(t, []int{0, exit.Some}, r.code, r.err) // as drivers lay out their queues anew
-	assert.Equal(t, fmt.Sprint(last), affinityOf(t, asleep))
+	assert.Equal(t, fmt.Sprint(last), affinityOf(t, asleep), "%s\n%s", r.out, r.err)
 }
 
 // TestVMIncludeAfterOnline is that an include gives a CPU back that was offline while another was
