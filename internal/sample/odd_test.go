@@ -14,6 +14,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/topology/topologytest"
 )
 
 // One odd line takes nothing else with it: every other figure is as it was, and what the
@@ -71,6 +72,65 @@ func TestAnOddLineIsLostAlone(t *testing.T) {
 		h.write(path, string(whole))
 	}
 	assert.Equal(t, base, figures(h.read(h.sampler(needs))))
+}
+
+// TestAnOddLineOfAMachineIsLostAlone does the same with what other people's machines have of
+// /proc. In /proc/stat a row is of its CPU, and each other line tells one figure.
+func TestAnOddLineOfAMachineIsLostAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("33,000 readings take 20 s of CPU")
+	}
+	mutations := 0
+	for _, archive := range topologytest.Archives(t) {
+		h := tree{t, topologytest.Extract(t, archive)}
+		if _, err := os.Stat(filepath.Join(h.root, "proc/stat")); err != nil {
+			continue // the archive has no /proc
+		}
+		read := func() map[string]any {
+			s, err := New(Options{Root: h.root})
+			require.NoError(t, err)
+			n, err := s.Read()
+			require.NoError(t, s.Close())
+			if err != nil {
+				return nil
+			}
+			return figures(n)
+		}
+		base := read()
+		require.NotEmpty(t, base, archive)
+		for _, path := range []string{"proc/stat", "proc/meminfo", "proc/cpuinfo"} {
+			whole, err := os.ReadFile(filepath.Join(h.root, path))
+			if err != nil {
+				continue // it lacks that
+			}
+			for i, line := range strings.SplitAfter(strings.TrimSuffix(string(whole), "\n"), "\n") {
+				if len(strings.TrimSpace(line)) < 2 {
+					continue
+				}
+				about := map[string][]string{"ctxt": {"switches"}, "processes": {"forks"}, "btime": {"boot"}, "MemTotal:": {"mem"}, "MemAvailable:": {"mem used"},
+					"MemFree:": {"mem used"}, "Buffers:": {"mem used"}, "Cached:": {"mem used"}, "SReclaimable:": {"mem used"}, "Shmem:": {"mem used"},
+					"SwapTotal:": {"swap"}, "SwapFree:": {"swap used"}}[strings.Fields(line)[0]]
+				if cpu, ok := strings.CutPrefix(strings.Fields(line)[0], "cpu"); ok && path == "proc/stat" {
+					about = []string{"cpu " + cpu + " "}
+				}
+				for how, change := range changes {
+					mutations++
+					lines := strings.SplitAfter(string(whole), "\n")
+					lines[i] = change(strings.TrimSuffix(line, "\n"))
+					h.write(path, strings.Join(lines, ""))
+					got := read()
+					for name, was := range base {
+						now, known := got[name]
+						if told := slices.ContainsFunc(about, func(p string) bool { return strings.HasPrefix(name, p) }); known || !told {
+							assert.Equal(t, was, now, "%s of %s in %s: %s, line %q", name, path, filepath.Base(archive), how, line)
+						}
+					}
+				}
+			}
+			h.write(path, string(whole))
+		}
+	}
+	t.Logf("%d mutations", mutations)
 }
 
 // changes are what becomes of a line without its end.

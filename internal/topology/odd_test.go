@@ -23,10 +23,8 @@ func TestAnOddLineIsLostAlone(t *testing.T) {
 	for _, shape := range topologytest.Shapes(t) {
 		trees[shape] = func(t testing.TB) string { return topologytest.Host(t, shape) }
 	}
-	archives, err := filepath.Glob(filepath.Join("..", "..", "..", "shared", "topologies", "*.tar.bz2"))
-	require.NoError(t, err)
-	for _, archive := range archives { // none where the folder is not there
-		trees[filepath.Base(archive)] = func(t testing.TB) string { return unpack(t.(*testing.T), archive) }
+	for _, archive := range topologytest.Archives(t) {
+		trees[filepath.Base(archive)] = func(t testing.TB) string { return topologytest.Extract(t, archive) }
 	}
 	for name, tree := range trees {
 		t.Run(name, func(t *testing.T) {

@@ -1,15 +1,10 @@
 package topology_test
 
 import (
-	"archive/tar"
-	"compress/bzip2"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,7 +51,7 @@ func TestAgreesWithHwloc(t *testing.T) {
 	for _, archive := range archives {
 		t.Run(filepath.Base(archive), func(t *testing.T) {
 			t.Parallel()
-			compare(t, oracle, unpack(t, archive))
+			compare(t, oracle, topologytest.Extract(t, archive))
 		})
 	}
 }
@@ -96,37 +91,4 @@ func orEmpty(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-// unpack returns the top directory of a .tar.bz2, unpacked.
-func unpack(t *testing.T, archive string) string {
-	f, err := os.Open(archive)
-	require.NoError(t, err)
-	defer f.Close()
-	dir, top := topologytest.TempDir(t), ""
-	made := map[string]bool{}
-	for r := tar.NewReader(bzip2.NewReader(f)); ; {
-		h, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return filepath.Join(dir, top)
-		}
-		require.NoError(t, err)
-		top, _, _ = strings.Cut(strings.TrimPrefix(h.Name, "./"), "/")
-		require.True(t, filepath.IsLocal(h.Name), h.Name)
-		path := filepath.Join(dir, h.Name)
-		if parent := filepath.Dir(path); !made[parent] {
-			require.NoError(t, os.MkdirAll(parent, 0o755))
-			made[parent] = true
-		}
-		switch h.Typeflag {
-		case tar.TypeReg:
-			data, err := io.ReadAll(r)
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(path, data, 0o644))
-		case tar.TypeSymlink:
-			require.NoError(t, os.Symlink(h.Linkname, path))
-		case tar.TypeDir:
-			require.NoError(t, os.MkdirAll(path, 0o755))
-		}
-	}
 }
