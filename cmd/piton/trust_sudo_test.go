@@ -213,7 +213,7 @@ func (term *terminal) askFIFO() {
 	term.keys("Y")
 	term.wait(`Policy of quarry`)
 	term.keys("Down", "Down", "Down")
-	term.wait(`▌\(•\) FIFO `)
+	term.wait(`▌f +\(•\) FIFO `)
 	term.keys("5", "Enter")
 }
 

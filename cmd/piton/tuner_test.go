@@ -140,7 +140,7 @@ func TestNiceAndPolicies(t *testing.T) {
 		for range want.downs {
 			term.keys("Down")
 		}
-		term.wait(`▌\(•\) ` + want.name + ` `)
+		term.wait(`▌. +\(•\) ` + want.name + ` `)
 		term.keys("7", "Enter")
 		term.until(want.chrt, func() bool {
 			if frame := term.frame(); strings.Contains(frame, "Keep it?") || strings.Contains(frame, "y apply") {
