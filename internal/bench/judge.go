@@ -38,7 +38,7 @@ type Arm struct {
 	values   []float64
 	err      string // of the first run that failed
 	touched  string // what was changed of the first run that was
-	short    bool   // Work is under tooShort
+	short    bool   // Work is under TooShort
 }
 
 // Comparison is one arm against the base. Shares are of the base's figure: -0.031
@@ -83,9 +83,9 @@ type Report struct {
 	Warnings        []string // what changes most what to think first
 }
 
-// tooShort is the time of the work below which a run says little: starting,
+// TooShort is the time of the work below which a run says little: starting,
 // placing and one interruption weigh as much as the work.
-const tooShort = 0.050 // seconds
+const TooShort = 0.050 // seconds
 
 // Judge sums up a study, finished or not.
 func Judge(r Results) Report {
@@ -149,7 +149,7 @@ func (rep Report) Shortest() float64 {
 // ShortRuns says that runs whose work takes so many seconds are too short to judge by;
 // "" when they are not, or when 0 = not known.
 func (s Study) ShortRuns(work float64) string {
-	if work <= 0 || work >= tooShort || s.Workload == AttachWorkload {
+	if work <= 0 || work >= TooShort || s.Workload == AttachWorkload {
 		return ""
 	}
 	text := fmt.Sprintf("Runs of %s are too short to judge", chart.Quantity(work, "s"))
@@ -221,7 +221,7 @@ func newArm(p Placement, runs []RunResult) Arm {
 	a.Median, a.Low, a.High = s.Center, s.Lo, s.Hi
 	a.HaveInterval = !math.IsInf(s.Lo, 0) && !math.IsInf(s.Hi, 0)
 	a.Work = chart.Middle(work)
-	a.short = a.Work > 0 && a.Work < tooShort && runs[0].Workload != AttachWorkload
+	a.short = a.Work > 0 && a.Work < TooShort && runs[0].Workload != AttachWorkload
 	a.Migrations, a.HaveMigrations = chart.Middle(migrations), len(migrations) > 0
 	a.Wait, a.HaveWait = chart.Middle(wait), len(wait) > 0
 	return a

@@ -145,9 +145,10 @@ func roomy(seconds float64) time.Duration {
 func Budget(d time.Duration) string { return strings.Replace(d.String(), "m0s", "m", 1) }
 
 // lacks is a budget of a paper alone in which it gets a verdict in all cells of a size, by how long
-// their rounds took; 0 where it has one, and where nothing is known of the time.
+// their rounds took, and longer than all of them together; 0 where it has one, and where nothing is
+// known of the time.
 func (p Paper) lacks(m Machine, all []bench.Results) time.Duration {
-	least := 0.0
+	least, spent := 0.0, 0.0
 	for _, group := range p.groups(m, all) {
 		sum, longest, missing := 0.0, 0.0, false
 		took, has := roundTook, bench.Results.Rounds
@@ -157,6 +158,10 @@ func (p Paper) lacks(m Machine, all []bench.Results) time.Duration {
 		}
 		for _, i := range group {
 			longest = max(longest, took(all[i]))
+			for _, run := range all[i].Runs {
+				spent += run.Wall.Seconds()
+				missing = missing || p.needed() > ownRounds && run.Seconds > 0 && run.Seconds < bench.TooShort
+			}
 		}
 		for _, i := range group {
 			missing = missing || has(all[i]) < p.needed()
@@ -169,13 +174,20 @@ func (p Paper) lacks(m Machine, all []bench.Results) time.Duration {
 			least = sum
 		}
 	}
-	return roomy(least / plannedShare)
+	if least == 0 {
+		return 0
+	}
+	return roomy(max(least, 1.5*spent) / plannedShare)
 }
 
-// roundTook is how many seconds a round of a cell took.
+// roundTook is how many seconds a round of a cell took, had its runs been long enough to judge.
 func roundTook(r bench.Results) (seconds float64) {
 	for _, run := range r.Runs {
-		seconds += run.Wall.Seconds() / float64(max(r.Rounds(), 1))
+		longer := 1.0
+		if run.Seconds > 0 {
+			longer = max(1, bench.TooShort/run.Seconds)
+		}
+		seconds += longer * run.Wall.Seconds() / float64(max(r.Rounds(), 1))
 	}
 	return seconds
 }

@@ -148,4 +148,15 @@ func TestTheAnswerSaysWhichBudgetGivesAVerdict(t *testing.T) {
 	}
 	// Five rounds of twice three runs of 6 s, and a quarter more; the other cell has no run yet.
 	assert.Contains(t, nqueens.Section(two, []bench.Results{quiet, load}).Answer, "too few runs. Under load: not measured. A verdict in every cell takes a budget of about 5m.")
+
+	few, none := queensCell("16 quiet", 4, 0.01, 0, 0), under(queensCell("16 noise", 4, 0.01, 0, 0))
+	for i := range few.Runs {
+		few.Runs[i].Wall, none.Runs[i].Wall = time.Second, time.Second
+	}
+	// A round more would do, but 24 s were spent for this.
+	assert.Equal(t, 50*time.Second, nqueens.lacks(two, []bench.Results{few, none}))
+	for i := range few.Runs {
+		few.Runs[i].Seconds, few.Runs[i].Wall = 0.012, 15*time.Millisecond
+	}
+	assert.Equal(t, 10*time.Second, nqueens.lacks(two, []bench.Results{few}), "what runs of 50 ms would take")
 }
