@@ -304,12 +304,12 @@ func (rep Report) Quality() string {
 	return strings.Join(parts, ", ")
 }
 
-// mostNotes is how many warnings are shown under a study.
-const mostNotes = 2
+// MostNotes is how many notes are shown under a study.
+const MostNotes = 2
 
 // Notes are the warnings to show under a study, those that change most what to think; rest
 // are the others.
 func (rep Report) Notes() (shown, rest []string) {
-	n := min(len(rep.Warnings), mostNotes)
+	n := min(len(rep.Warnings), MostNotes)
 	return rep.Warnings[:n], rep.Warnings[n:]
 }

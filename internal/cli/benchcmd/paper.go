@@ -40,7 +40,8 @@ func newBenchPaper(a *app.App) *cobra.Command {
 		Long: `Run the grid of a published study at sizes that fit the budget, and print first what was found, then today's effects and
 figures beside the published ones. The budget goes to the largest published sizes that get enough rounds for a verdict in
 all their cells, which are interleaved, and to smaller ones if time is left; what was not run is said in a note. A budget
-that gives no verdict is refused, with one that would do; on a terminal that one is offered. An interrupted reproduction is resumed when the same command runs again without --new.
+that gives no verdict is refused, with one that would do; on a terminal that one is offered. An interrupted reproduction is
+resumed when the same command runs again without --new.
 
 Studies: ` + strings.Join(paper.Names(), ", ") + `.
 automatic is piton's own: how near piton auto comes to the best of all its candidates, for each workload without load and under

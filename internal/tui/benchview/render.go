@@ -116,7 +116,7 @@ func (v *View) body(s study, unfinished bool, width int, th *theme.Theme) []stri
 	if len(notes) > 0 {
 		lines = v.gap(lines)
 	}
-	for _, n := range notes[:min(len(notes), mostNotes)] {
+	for _, n := range notes[:min(len(notes), bench.MostNotes)] {
 		lines = append(lines, rows.Indented(th, th.Warn, n, width)...)
 	}
 	if err := s.results.StoreErr; err != nil {
@@ -124,9 +124,6 @@ func (v *View) body(s study, unfinished bool, width int, th *theme.Theme) []stri
 	}
 	return lines
 }
-
-// mostNotes is how many notes are under a study; v shows all.
-const mostNotes = 2
 
 // heading is what was run, and how quiet it was.
 func (s study) heading(th *theme.Theme) (r rows.Row) {
