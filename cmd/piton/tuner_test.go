@@ -285,7 +285,7 @@ func TestClosedStreams(t *testing.T) {
 			args, out, errs string
 			code            int
 		}{
-			{"nice " + pid + " 5", "nice", "", 0}, {"nice " + pid + " 6", "nice", "", 0}, {"journal", "nice", "", 0}, {"undo --all", "done", "", 0},
+			{"policy " + pid + " batch", "BATCH", "", 0}, {"journal", "batch", "", 0}, {"undo --all", "done", "", 0}, // what anybody may revert
 			{"pin " + pid + " --cpu 99999", "", "99999", 2}, {"verify /nonexistent", "", "no profile", 1}, {"--headless -n 1", "PID", "", 0}, {"", "", "terminal", 1},
 		} {
 			cmd := exec.Command("sh", "-c", `exec "$0" "$@" `+closed, binary)
