@@ -147,7 +147,7 @@ var noGuest = []string{
 	"internal/auto", "internal/bench", "internal/chart", "internal/cost", "internal/demo", "internal/field", "internal/group", "internal/pattern", "internal/report", "internal/search", "internal/shell",
 	"internal/target", "internal/taskfacts", "internal/tui", "internal/userfile", "internal/deps_test.go", "internal/doc.go", "internal/writers_test.go",
 	"internal/cli/autocmd", "internal/cli/benchcmd", "internal/cli/config", "internal/cli/manpages", "internal/cli/output", "internal/cli/testdata", "internal/cli/help",
-	"workloads", "testdata", "cmd/piton/help", ".ci", ".github", ".gitignore", "LICENSE", "Makefile", "*.md", "*.txt",
+	"workloads", "testdata", "cmd/piton", ".ci", ".github", ".gitignore", "LICENSE", "Makefile", "*.md", "*.txt",
 }
 
 // guestsFor returns the guests that changes of these paths ask for, each with the first path
