@@ -29,7 +29,9 @@ type perf struct {
 	counters []kernel.Counter
 	fds      [][]int // of each counter, one a thread
 	// outside are threads that have yet to be moved to where they were placed; moved are the
-	// counters of migrations that have that move in them.
+	// counters of migrations that have that move in them. One that was moved there before and has
+	// not run since can count once all the same: perf counts when a task runs (perf_event_task_sched_in),
+	// and since Linux 6.12 a task that sleeps may be queued still, and is moved at once.
 	outside []kernel.TID
 	moved   []int
 	absent  []kernel.Counter

@@ -17,11 +17,15 @@ type counters struct{ migrations, delay *threads }
 // count begins to count. The move of a thread that is outside of where it was placed is its
 // placement's, not the run's.
 func (r *Runner) count(pid kernel.TID, outside []kernel.TID) counters {
-	c := counters{newThreads(r.Proc, pid, migrationsOf), newThreads(r.Proc, pid, runDelayMs)}
+	// A figure that cannot be read now may be later.
+	migrations, _ := newThreads(r.Proc, pid, migrationsOf)
+	delay, _ := newThreads(r.Proc, pid, runDelayMs)
 	for _, tid := range outside {
-		c.migrations.last[tid]++
+		if _, known := migrations.last[tid]; known {
+			migrations.last[tid]++
+		}
 	}
-	return c
+	return counters{migrations, delay}
 }
 
 // outside are the threads that were last on none of these CPUs: a task that sleeps is moved

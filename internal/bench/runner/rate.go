@@ -190,16 +190,14 @@ type threads struct {
 
 type threadFigure func(p procfs.FS, pid, tid kernel.TID) (float64, error)
 
-func newThreads(p procfs.FS, pid kernel.TID, of threadFigure) *threads {
+func newThreads(p procfs.FS, pid kernel.TID, of threadFigure) (*threads, error) {
 	m := &threads{proc: p, pid: pid, of: of}
-	_, _ = m.Grown() // a figure that cannot be read now may be later
-	return m
+	_, err := m.Grown()
+	return m, err
 }
 
 func (of threadFigure) meter(p procfs.FS, pid kernel.TID) (Meter, error) {
-	m := newThreads(p, pid, of)
-	_, err := m.Grown()
-	return m, err
+	return newThreads(p, pid, of)
 }
 
 func (m *threads) Grown() (float64, error) {
