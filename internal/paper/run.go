@@ -113,7 +113,7 @@ func Unfinished(h store.History, papers []Paper, now bench.Conditions, hold func
 		if !slices.EqualFunc(g.Papers, papers, func(name string, p Paper) bool { return name == p.Name }) {
 			continue
 		}
-		cells := Cells(h, g)
+		cells := cellsOf(h, g)
 		if len(cells) == 0 || cells[0].Conditions.Host != now.Host {
 			continue
 		}
@@ -129,11 +129,6 @@ func Unfinished(h store.History, papers []Paper, now bench.Conditions, hold func
 		}
 	}
 	return bench.Grid{}, nil, nil, false
-}
-
-// Cells are those of a stored grid, in the order in which they were planned.
-func Cells(h store.History, g bench.Grid) []bench.Results {
-	return slices.DeleteFunc(h.Cells(g.ID), func(r bench.Results) bool { return strings.HasSuffix(r.Study.Cell, " "+probeKey) })
 }
 
 // Resume continues what an earlier process began.

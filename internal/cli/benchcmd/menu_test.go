@@ -1,7 +1,6 @@
 package benchcmd
 
 import (
-	"io"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -11,7 +10,6 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/bench/store"
-	"piton/internal/cli/app"
 )
 
 func TestMenuOfWorkloads(t *testing.T) {
@@ -37,30 +35,4 @@ func TestMenuOfWorkloads(t *testing.T) {
 		_, err := choose(strings.NewReader(typed), &strings.Builder{}, h, "web-07", 80)
 		assert.ErrorContains(t, err, "nqueens, matrix", typed)
 	}
-}
-
-// TestTextGoesByTheLocale as the screen does.
-func TestTextGoesByTheLocale(t *testing.T) {
-	for env, want := range map[string]string{"LANG=C.UTF-8": "±1 % – é", "LANG=C.UTF-8 LC_ALL=C": "+-1 % - ?", "LC_ALL=POSIX": "+-1 % - ?", "": "+-1 % - ?"} {
-		var out strings.Builder
-		_, err := io.WriteString(textOf(&app.App{IO: app.IO{Out: &out, Env: strings.Fields(env)}}), "±1 % – é")
-		require.NoError(t, err)
-		assert.Equal(t, want, out.String(), env)
-	}
-}
-
-// TestReproducedStudiesCanBeReported beside others, as one, where they began; a study without a
-// run is nothing to report.
-func TestReproducedStudiesCanBeReported(t *testing.T) {
-	made := func(id, grid string) bench.Results {
-		return bench.Results{ID: id, Study: bench.Study{Workload: "nqueens", Grid: grid}, Runs: make([]bench.RunResult, 1)}
-	}
-	h := store.History{Studies: []bench.Results{made("a", ""), made("b", "g"), made("c", "g"), made("d", ""), {ID: "canceled"}},
-		Grids: []bench.Grid{{ID: "g", Papers: []string{"nqueens", "matrix"}}}}
-	var ids, what []string
-	for _, r := range reportable(h) {
-		ids, what = append(ids, r.id), append(what, r.what)
-	}
-	assert.Equal(t, []string{"a", "g", "d"}, ids)
-	assert.Equal(t, []string{"nqueens", "paper nqueens matrix", "nqueens"}, what)
 }

@@ -32,7 +32,8 @@ func newBenchReport(a *app.App) *cobra.Command {
 		Use:   "report [ID…]",
 		Short: "print stored studies",
 		Long: `Print what is stored: the last study, with a list of those before it, or those whose IDs are given. Published studies that
-were reproduced together are one. Where a study differs from the last one of the same work before it, that is said, with the differences in the machine's conditions.`,
+were reproduced together are one. Where a study differs from the last one of the same work before it, that is said, with the
+differences in the machine's conditions.`,
 		Example: "  piton bench report -o html > report.html\n" +
 			"  piton bench report --workload nqueens --last 5 -o markdown",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -68,42 +69,20 @@ func runBenchReport(a *app.App, ids []string, o *reportOptions) error {
 	return cmp.Or(err, missing)
 }
 
-// reported is what can be reported: a study, or studies that were reproduced together.
-type reported struct {
-	id      string
-	what    string // as on a command line
-	studies []bench.Results
-	papers  []string // that were reproduced; nil = a study
-}
-
-// reportable are all of them in the order in which they began.
-func reportable(h store.History) (out []reported) {
-	for _, r := range h.Studies {
-		g := slices.IndexFunc(h.Grids, func(g bench.Grid) bool { return g.ID == r.Study.Grid })
-		switch {
-		case r.Study.Grid == "" && len(r.Runs) > 0:
-			out = append(out, reported{id: r.ID, what: report.Command(r.Study), studies: []bench.Results{r}})
-		case g >= 0 && !slices.ContainsFunc(out, func(o reported) bool { return o.id == r.Study.Grid }):
-			out = append(out, reported{id: r.Study.Grid, what: "paper " + strings.Join(h.Grids[g].Papers, " "), studies: h.Cells(r.Study.Grid), papers: h.Grids[g].Papers})
-		}
-	}
-	return out
-}
-
 // print prints those with these IDs, or the last ones; missing is about IDs of which there is
 // nothing, and some says that there is something of others.
 func (o *reportOptions) print(a *app.App, h store.History, ids []string) (missing error, some bool, err error) {
-	all := reportable(h)
-	var chosen []reported
+	all := paper.All(h)
+	var chosen []paper.Stored
 	var none []string
 	for _, id := range ids {
-		i := slices.IndexFunc(all, func(r reported) bool { return r.id == id })
+		i := slices.IndexFunc(all, func(s paper.Stored) bool { return s.ID() == id })
 		cell := slices.IndexFunc(h.Studies, func(r bench.Results) bool { return r.ID == id })
 		switch {
 		case i >= 0:
 			chosen = append(chosen, all[i])
 		case cell >= 0: // of reproduced studies
-			chosen = append(chosen, reported{id: id, what: report.Command(h.Studies[cell].Study), studies: h.Studies[cell : cell+1]})
+			chosen = append(chosen, paper.Stored{Studies: h.Studies[cell : cell+1]})
 		default:
 			none = append(none, id)
 		}
@@ -117,8 +96,8 @@ func (o *reportOptions) print(a *app.App, h store.History, ids []string) (missin
 	case missing != nil:
 		return missing, false, nil
 	}
-	all = slices.DeleteFunc(all, func(r reported) bool {
-		return o.workload != "" && (r.papers != nil || r.studies[0].Study.Workload != o.workload)
+	all = slices.DeleteFunc(all, func(s paper.Stored) bool {
+		return o.workload != "" && (s.Published() || s.Studies[0].Study.Workload != o.workload)
 	})
 	if len(all) == 0 {
 		return nil, false, fmt.Errorf("no stored result of %s", cmp.Or(o.workload, "any workload"))
@@ -133,7 +112,7 @@ func (o *reportOptions) print(a *app.App, h store.History, ids []string) (missin
 			fmt.Fprintf(textOf(a), "and %d more\n", i+1)
 			break
 		}
-		fmt.Fprintf(textOf(a), "%s  %s  %s\n", r.id, minute(r.studies[0].Started), r.what)
+		fmt.Fprintln(textOf(a), headline(r))
 	}
 	return nil, true, nil
 }
@@ -141,26 +120,31 @@ func (o *reportOptions) print(a *app.App, h store.History, ids []string) (missin
 // mostListed is how many results are listed below the last one.
 const mostListed = 20
 
+// headline is what was run and when, in a line.
+func headline(s paper.Stored) string {
+	return fmt.Sprintf("%s  %s  %s", s.ID(), minute(s.Studies[0].Started), s.What())
+}
+
 // write prints some of them in a format.
-func (o *reportOptions) write(a *app.App, h store.History, chosen []reported) error {
+func (o *reportOptions) write(a *app.App, h store.History, chosen []paper.Stored) error {
 	out, inText := benchOutput{a: a, format: o.output.Value}, o.output.Value == output.AsTable
 	var sections []report.Section
 	for i, r := range chosen {
 		if inText {
-			fmt.Fprintf(textOf(a), "%s%s  %s  %s\n", strings.Repeat("\n", min(i, 1)), r.id, minute(r.studies[0].Started), r.what)
+			fmt.Fprintf(textOf(a), "%s%s\n", strings.Repeat("\n", min(i, 1)), headline(r))
 		}
 		var err error
-		switch papers, lookup := paperOutputOf(a, r.papers, o.output.Value); {
+		switch papers, lookup := paperOutputOf(a, r.Grid.Papers, o.output.Value); {
 		case lookup != nil:
 			err = lookup
-		case r.papers != nil && inText:
-			err = papers.print(r.studies)
-		case r.papers != nil:
-			sections = append(sections, paper.Sections(papers.papers, papers.machine, r.studies)...)
+		case r.Published() && inText:
+			err = papers.print(r.Studies)
+		case r.Published():
+			sections = append(sections, paper.Sections(papers.papers, papers.machine, r.Studies)...)
 		case inText:
-			err = out.table(r.studies[0], earlier(h, r.studies[0]))
+			err = out.table(r.Studies[0], earlier(h, r.Studies[0]))
 		default:
-			sections = append(sections, report.Study(r.studies[0], earlier(h, r.studies[0])))
+			sections = append(sections, report.Study(r.Studies[0], earlier(h, r.Studies[0])))
 		}
 		if err != nil {
 			return err
@@ -172,12 +156,12 @@ func (o *reportOptions) write(a *app.App, h store.History, chosen []reported) er
 	case output.AsJSON, output.AsCSV:
 		var all []bench.Results
 		for _, r := range chosen {
-			all = append(all, r.studies...)
+			all = append(all, r.Studies...)
 		}
 		return out.records(all, sections)
 	}
 	title := "piton bench"
-	if !slices.ContainsFunc(chosen, func(r reported) bool { return r.papers == nil }) {
+	if !slices.ContainsFunc(chosen, func(s paper.Stored) bool { return !s.Published() }) {
 		title = paperTitle
 	}
 	return writeSections(a, o.output.Value, title, sections)
@@ -200,11 +184,11 @@ func (o *benchOutput) records(studies []bench.Results, sections []report.Section
 			}
 		}
 	}
+	if o.format != output.AsJSON {
+		return nil
+	}
 	for _, s := range sections {
 		for _, c := range s.Compared {
-			if o.format != output.AsJSON {
-				break
-			}
 			if err := o.json(store.ComparisonJSON(c.Base, c.Study, c.Workload, c.Comparison)); err != nil {
 				return err
 			}

@@ -61,41 +61,25 @@ func (v *View) read() tea.Msg {
 		}
 	}
 	var all []study
-	for _, r := range slices.Backward(h.Studies) {
-		if len(all) == maxPast {
-			break
+	stored := paper.All(h)
+	for _, s := range slices.Backward(stored[max(len(stored)-maxPast, 0):]) {
+		first := s.Studies[0]
+		if s.Published() {
+			chosen, _ := paper.Lookup(s.Grid.Papers)
+			all = append(all, study{grid: s.Grid, cells: s.Studies, chosen: chosen, results: bench.Results{Started: s.Grid.Started, Conditions: first.Conditions}})
+			continue
 		}
-		switch {
-		case r.Study.Grid == "" && len(r.Runs) == 0: // canceled before its first run
-		case r.Study.Grid == "":
-			p := judged(r)
-			if e, ok := h.Before(r); ok {
-				p.earlier = &e
-			}
-			all = append(all, p)
-		case !slices.ContainsFunc(all, func(s study) bool { return s.grid.ID == r.Study.Grid }):
-			if g, ok := ofGrid(h, r); ok {
-				all = append(all, g)
-			}
+		p := judged(first)
+		if e, ok := h.Before(first); ok {
+			p.earlier = &e
 		}
+		all = append(all, p)
 	}
 	return func() tea.Cmd {
 		v.stored, v.notes = h, h.Notes
 		v.Load(all, true)
 		return nil
 	}
-}
-
-// ofGrid is the entry of the grid that a study is a cell of, if it has a run.
-func ofGrid(h store.History, cell bench.Results) (study, bool) {
-	for _, g := range h.Grids {
-		cells := paper.Cells(h, g)
-		if g.ID == cell.Study.Grid && slices.ContainsFunc(cells, func(c bench.Results) bool { return len(c.Runs) > 0 }) {
-			chosen, _ := paper.Lookup(g.Papers)
-			return study{grid: g, cells: cells, chosen: chosen, results: bench.Results{Started: g.Started, Conditions: cell.Conditions}}, true
-		}
-	}
-	return study{}, false
 }
 
 // past is a study of the history; false when it has none of that ID.
