@@ -150,7 +150,7 @@ func Budget(d time.Duration) string { return strings.Replace(d.String(), "m0s", 
 func (p Paper) lacks(m Machine, all []bench.Results) time.Duration {
 	least, spent := 0.0, 0.0
 	for _, group := range p.groups(m, all) {
-		sum, longest, missing := 0.0, 0.0, false
+		sum, longest, longer, missing := 0.0, 0.0, 1.0, false // longer: by how much runs had to be to be judged
 		took, has := roundTook, bench.Results.Rounds
 		if p.whole {
 			took = func(r bench.Results) float64 { return r.Took().Seconds() }
@@ -160,12 +160,14 @@ func (p Paper) lacks(m Machine, all []bench.Results) time.Duration {
 			longest = max(longest, took(all[i]))
 			for _, run := range all[i].Runs {
 				spent += run.Wall.Seconds()
-				missing = missing || p.needed() > ownRounds && run.Seconds > 0 && run.Seconds < bench.TooShort
+				if p.needed() > ownRounds && run.Seconds > 0 && run.Seconds < bench.TooShort {
+					missing, longer = true, max(longer, bench.TooShort/run.Seconds)
+				}
 			}
 		}
 		for _, i := range group {
 			missing = missing || has(all[i]) < p.needed()
-			sum += float64(p.needed()) * cmp.Or(took(all[i]), longest)
+			sum += longer * float64(p.needed()) * cmp.Or(took(all[i]), longest)
 		}
 		if !missing {
 			return 0
@@ -180,14 +182,10 @@ func (p Paper) lacks(m Machine, all []bench.Results) time.Duration {
 	return roomy(max(least, 1.5*spent) / plannedShare)
 }
 
-// roundTook is how many seconds a round of a cell took, had its runs been long enough to judge.
+// roundTook is how many seconds a round of a cell took.
 func roundTook(r bench.Results) (seconds float64) {
 	for _, run := range r.Runs {
-		longer := 1.0
-		if run.Seconds > 0 {
-			longer = max(1, bench.TooShort/run.Seconds)
-		}
-		seconds += longer * run.Wall.Seconds() / float64(max(r.Rounds(), 1))
+		seconds += run.Wall.Seconds() / float64(max(r.Rounds(), 1))
 	}
 	return seconds
 }

@@ -159,4 +159,5 @@ func TestTheAnswerSaysWhichBudgetGivesAVerdict(t *testing.T) {
 		few.Runs[i].Seconds, few.Runs[i].Wall = 0.012, 15*time.Millisecond
 	}
 	assert.Equal(t, 10*time.Second, nqueens.lacks(two, []bench.Results{few}), "what runs of 50 ms would take")
+	assert.InDelta(t, 0.045, roundTook(few), 1e-9, "a study that is resumed plans with what they do take")
 }
