@@ -8,6 +8,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
+	"piton/internal/tui/theme"
 )
 
 const rootLong = `piton shows which tasks migrate between CPUs, puts them on the right CPU, priority or policy, and measures whether that helped.
@@ -43,6 +44,7 @@ func newRoot(a *app.App) *cobra.Command {
 			if err := checkReadOnly(a, cmd); err != nil {
 				return err
 			}
+			a.ASCII = theme.ASCII(a.ASCII, a.Env)
 			return a.SetUp(cmd.Flags().Changed("host-root"))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -58,7 +60,7 @@ func newRoot(a *app.App) *cobra.Command {
 	root.PersistentFlags().Var(&a.Source, "source", "where figures come from: eBPF programs where they can run, or only /proc and perf")
 	root.PersistentFlags().BoolVar(&a.ReadOnly, "readonly", a.ReadOnly, "only look: no command, flag or key that changes the system exists (PITON_READONLY)")
 	root.PersistentFlags().BoolVar(&a.NoColor, "no-color", false, "no colours (also NO_COLOR)")
-	root.PersistentFlags().BoolVar(&a.ASCII, "ascii", false, "draw with ASCII only")
+	root.PersistentFlags().BoolVar(&a.ASCII, "ascii", false, "draw with ASCII only (also where the locale is not UTF-8)")
 	root.Flags().BoolP("version", "V", false, "print the version")
 	o.addFlags(root.Flags(), a.ReadOnly)
 	root.Flags().SortFlags = false

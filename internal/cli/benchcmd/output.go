@@ -16,7 +16,6 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
 	"piton/internal/report"
-	"piton/internal/tui/theme"
 )
 
 // benchOutput prints a study while it runs and at its end.
@@ -129,7 +128,7 @@ func earlier(h store.History, r bench.Results) *bench.Earlier {
 // the workload's own picture.
 func (o *benchOutput) table(r bench.Results, before *bench.Earlier) error {
 	var out strings.Builder
-	if err := bench.WriteText(&out, r, bench.TableOptions{Width: o.width(), ASCII: theme.ASCII(o.a.ASCII, o.a.Env)}); err != nil {
+	if err := bench.WriteText(&out, r, bench.TableOptions{Width: o.width(), ASCII: o.a.ASCII}); err != nil {
 		return err
 	}
 	if before != nil && before.Comparison.Different {
@@ -143,9 +142,9 @@ func (o *benchOutput) table(r bench.Results, before *bench.Earlier) error {
 	return cmp.Or(err, werr)
 }
 
-// textOf is the output for text that people read, in ASCII where the screen would be.
+// textOf is the output for text that people read.
 func textOf(a *app.App) io.Writer {
-	if theme.ASCII(a.ASCII, a.Env) {
+	if a.ASCII {
 		return inASCII{a}
 	}
 	return a
