@@ -53,7 +53,7 @@ func queensSizes(m Machine) (out []size) {
 }
 
 func queensCells(m Machine, n int, place []bench.Placement, byTuna ...bench.Placement) (out []cell) {
-	for i, load := range []string{"quiet", "noise"} {
+	for i, load := range queensLoads {
 		s := bench.Study{Args: args("-n", n, "--threads", 1), Noise: i * len(m.CPUs), Placements: place}
 		cost := nqueenswork.Workload.Work(n) / nqueenswork.Workload.Work(queensProbe)
 		out = append(out, cell{fmt.Sprintf("%d %s", n, load), s, cost})
