@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -31,8 +32,21 @@ func TestVMGuardLeavesItsSession(t *testing.T) {
 	piton := exec.Command("sh", "-c", `echo $$ >"$0/cgroup.procs" && "$@" && exec sleep 60`,
 		session, self, "nice", fmt.Sprint(pid), "5", "--revert-after", "15s")
 	piton.Env = append(h.env, asProgram+"=1")
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	require.NoError(t, err)
+	defer said.Close()
+	piton.Stderr = said
 	require.NoError(t, piton.Start())
-	eventually(t, "it is set", func() bool { return niceOf(t, pid) == 5 })
+	refused := func() bool {
+		text, err := os.ReadFile(said.Name())
+		return err == nil && strings.Contains(string(text), guardSilent)
+	}
+	eventually(t, "it is set, or refused", func() bool { return niceOf(t, pid) == 5 || refused() })
+	if refused() {
+		assert.Error(t, piton.Wait())
+		t.Logf(standstill.Notice+"the guard did not answer; the guest stood still for %d ms in all", watched().Sum.Milliseconds())
+		return
+	}
 	guard := h.guardOf()
 	file := func(name string) string {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", guard, name))
