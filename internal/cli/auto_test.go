@@ -145,6 +145,7 @@ func TestAutoLeavesWhatItCannotImprove(t *testing.T) {
 
 // TestAutoRestoresWhenKilled kills piton while a candidate is in force.
 func TestAutoRestoresWhenKilled(t *testing.T) {
+	t.Parallel()
 	all := severalCPUs(t)
 	h := newHome(t)
 	pid, metric, _ := pacer(t, all)
@@ -171,6 +172,7 @@ func TestAutoRestoresWhenKilled(t *testing.T) {
 
 // TestAutoIsInterrupted presses ^C.
 func TestAutoIsInterrupted(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	pid, metric, _ := pacer(t, severalCPUs(t))
 	before := affinityOf(t, pid)
@@ -189,6 +191,7 @@ func TestAutoIsInterrupted(t *testing.T) {
 }
 
 func TestAutoOutlivesItsProcess(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	pid, metric, _ := pacer(t, severalCPUs(t))
 	piton := h.program("auto", fmt.Sprint(pid), "--metric", metric)
@@ -204,6 +207,7 @@ func TestAutoOutlivesItsProcess(t *testing.T) {
 }
 
 func TestAutoRefuses(t *testing.T) {
+	t.Parallel()
 	h, pid := newHome(t), fmt.Sprint(sleeper(t))
 	for _, tt := range []struct {
 		args string

@@ -113,6 +113,7 @@ func TestPaperRefuses(t *testing.T) {
 }
 
 func TestReportPrintsThePast(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	r := h.run("bench", "report")
 	assert.Equal(t, exit.Failed, r.code)

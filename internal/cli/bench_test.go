@@ -20,9 +20,12 @@ import (
 )
 
 func TestBenchJSON(t *testing.T) {
-	h := newHome(t)
-	r := h.run("bench", "nqueens", "-n", "8", "--place", "normal", "--place", fmt.Sprintf("cpu:%d", oneCPU(t)),
-		"--place", "least-loaded", "--runs", "2", "--warmup", "0", "-o", "json")
+	var h *home
+	r := besideOthers(t, func() result {
+		h = newHome(t)
+		return h.run("bench", "nqueens", "-n", "8", "--place", "normal", "--place", fmt.Sprintf("cpu:%d", oneCPU(t)),
+			"--place", "least-loaded", "--runs", "2", "--warmup", "0", "-o", "json")
+	})
 	require.Zero(t, r.code, r.err)
 	lines := jsonLines(t, r.out)
 	require.Len(t, ofType(lines, "study"), 1)

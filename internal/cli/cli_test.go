@@ -107,6 +107,17 @@ func (h *home) run(args ...string) result {
 	return r
 }
 
+// besideOthers runs piton again while tests beside this one have a busy real-time task on each
+// CPU: no CPU is chosen for an ordinary task then.
+func besideOthers(t *testing.T, run func() result) (r result) {
+	t.Helper()
+	eventually(t, "a CPU has no busy real-time task of another test", func() bool {
+		r = run()
+		return !strings.Contains(r.out+r.err, "a busy real-time task runs on each")
+	})
+	return r
+}
+
 // program prepares piton as a process of its own.
 func (h *home) program(args ...string) *exec.Cmd {
 	self, err := os.Executable()

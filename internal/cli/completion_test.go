@@ -63,6 +63,7 @@ func TestCompletion(t *testing.T) {
 
 // TestBashCompletionAlone presses TAB in a bash without the package bash-completion.
 func TestBashCompletionAlone(t *testing.T) {
+	t.Parallel()
 	press := newBash(t)
 	for line, want := range map[string]string{
 		`piton pi`:                                  `piton pin `,
@@ -100,6 +101,7 @@ func TestBashCompletionAlone(t *testing.T) {
 
 // TestBashCompletionRunsNothing presses TAB behind what the shell would run on Enter.
 func TestBashCompletionRunsNothing(t *testing.T) {
+	t.Parallel()
 	press := newBash(t)
 	made := filepath.Join(t.TempDir(), "made")
 	for _, word := range []string{

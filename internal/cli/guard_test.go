@@ -50,6 +50,7 @@ func gone(t *testing.T, pid kernel.TID) {
 
 // TestRevertAfterOutlivesPiton kills piton as soon as it has made its changes.
 func TestRevertAfterOutlivesPiton(t *testing.T) {
+	t.Parallel()
 	h, pid, cpu := newHome(t), sleeper(t), oneCPU(t)
 	before, level := affinityOf(t, pid), levelOf(t, pid)
 	cmd := h.program("--headless", "--pid", fmt.Sprint(pid), "--ioprio", "best-effort:5", "--pin", fmt.Sprint(cpu), "--revert-after", "1s")
@@ -65,6 +66,7 @@ func TestRevertAfterOutlivesPiton(t *testing.T) {
 }
 
 func TestRevertAfterAndKeep(t *testing.T) {
+	t.Parallel()
 	h, pid := newHome(t), sleeper(t)
 	r := h.run("ionice", fmt.Sprint(pid), "best-effort:5", "--revert-after", "1h", "-o", "json")
 	require.Zero(t, r.code, r.err)
@@ -108,6 +110,7 @@ func TestRevertAfterAndKeep(t *testing.T) {
 }
 
 func TestUndoEndsTheGuard(t *testing.T) {
+	t.Parallel()
 	h, pid := newHome(t), sleeper(t)
 	before := levelOf(t, pid)
 	require.Zero(t, h.run("ionice", fmt.Sprint(pid), "best-effort:5", "--revert-after", "1h").code)
@@ -125,6 +128,7 @@ func TestUndoEndsTheGuard(t *testing.T) {
 // TestUndoLeavesTheGuardOfWhatItLeft undoes a change of two, one of which somebody
 // else has changed since.
 func TestUndoLeavesTheGuardOfWhatItLeft(t *testing.T) {
+	t.Parallel()
 	h, pid, other := newHome(t), sleeper(t), sleeper(t)
 	before := levelOf(t, pid)
 	require.Zero(t, h.run("ionice", fmt.Sprint(pid), fmt.Sprint(other), "best-effort:5", "--revert-after", "1h").code)

@@ -12,6 +12,7 @@ import (
 
 // TestTextGoesByTheLocale as the screen does (locale(7)).
 func TestTextGoesByTheLocale(t *testing.T) {
+	t.Parallel()
 	h := newHome(t)
 	bench := []string{"bench", "nqueens", "-n", "8", "--runs", "2", "--warmup", "0", "--place", "normal", "--place", "batch"}
 	for _, args := range [][]string{bench, {"bench", "report"}, {"--headless", "-n", "1"}} {

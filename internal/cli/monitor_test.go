@@ -142,6 +142,7 @@ func TestHeadlessOfOneSample(t *testing.T) {
 }
 
 func TestHeadlessMissingPID(t *testing.T) {
+	t.Parallel()
 	for _, more := range [][]string{nil, {"--cpu", "0"}, {"--filter", "cpu>0"}} {
 		r := newHome(t).watch(1, append(more, "--pid", "2147483647")...)
 		assert.Equal(t, exit.Failed, r.code, more)
@@ -172,6 +173,7 @@ func TestHeadlessMissingPID(t *testing.T) {
 }
 
 func TestHeadlessEndsWithItsProcesses(t *testing.T) {
+	t.Parallel()
 	t.Run("all", func(t *testing.T) { endsWithItsProcess(t) })
 	t.Run("filter", func(t *testing.T) { endsWithItsProcess(t, "--filter", "comm=no-such-name-here") })
 }
@@ -297,6 +299,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestSignalsEndTheProgram sends real ones to a real process.
 func TestSignalsEndTheProgram(t *testing.T) {
+	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		cmd := newHome(t).program("--headless", "-d", "100ms", "-o", "json", "--filter", "pid=1")
 		out, err := cmd.StdoutPipe()
@@ -337,6 +340,7 @@ func TestClosedOutput(t *testing.T) {
 }
 
 func TestFullOutput(t *testing.T) {
+	t.Parallel()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
 		t.Skip("no /dev/full: ", err)
