@@ -131,7 +131,7 @@ func TestThousandNonsenseArguments(t *testing.T) {
 	h, runs, turn := newHome(t), 0, 0
 	try := func(args ...string) {
 		runs++
-		if !testing.Short() || runs%5 == 0 { // make long runs all
+		if !testing.Short() || runs%10 == 0 { // make long runs all
 			h.nonsense(args)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // the order of each.
 func TestQueueKeepsOrder(t *testing.T) {
 	defer child.ThreadRoom(Members + 1)()
-	const each = 50 * queueLength
+	const each = 10 * queueLength
 	q := new(queue)
 	var done sync.WaitGroup
 	for speaker := range uint16(Members) {
