@@ -22,11 +22,11 @@ type tally struct {
 // within is how near the best counts as the best: 2 %.
 var within = math.Log(1.02)
 
-// searches runs the real search in so many worlds, a fifth of them under -short.
+// searches runs the real search in so many worlds, a tenth of them under -short.
 func searches(t *testing.T, worlds, kind, n int, rough bool, alter func(*noise, *rand.Rand)) tally {
 	t.Helper()
 	if testing.Short() {
-		worlds /= 5
+		worlds /= 10
 	}
 	s := tally{worlds: worlds}
 	for seed := range worlds {
