@@ -28,8 +28,8 @@ func alternatives(scales int, cells func(m Machine, scale int) []cell) func(Mach
 }
 
 const (
-	// mostRounds of a cell are made.
-	mostRounds = 10
+	// mostRounds of a cell are made: then intervals are hardly narrower for more.
+	mostRounds = 30
 	// verdictRounds are what a verdict takes in every cell of most studies: the rank test of up
 	// to 23 comparisons, and the interval of a median.
 	verdictRounds = 6

@@ -61,19 +61,21 @@ func roundsWithin(t *testing.T, p Paper, budget time.Duration, more float64) map
 func TestTheBudgetGoesToTheLargestSizes(t *testing.T) {
 	assert.Equal(t, map[string]int{"16 quiet": 6, "16 noise": 6, "15 quiet": 6, "15 noise": 6, "14 quiet": 7, "14 noise": 7},
 		roundsWithin(t, nqueens, 5*time.Minute, 1), "13 is too short to judge")
-	assert.Equal(t, map[string]int{"15 quiet": 10, "15 noise": 10, "14 quiet": 6, "14 noise": 6}, roundsWithin(t, nqueens, 90*time.Second, 1))
-	assert.Equal(t, map[string]int{"14 quiet": 10, "14 noise": 10}, roundsWithin(t, nqueens, 20*time.Second, 1))
-	assert.Equal(t, map[string]int{"2 1000 500 manual": 10, "2 1000 500 kernel": 10, "2 1000 1000 manual": 10, "2 1000 1000 kernel": 10,
-		"2 500 100 manual": 10, "2 500 100 kernel": 10, "2 500 250 manual": 10, "2 500 250 kernel": 10, "2 500 500 manual": 10, "2 500 500 kernel": 10},
-		roundsWithin(t, matrix, 5*time.Minute, 1), "every published row of two cores")
+	assert.Equal(t, map[string]int{"15 quiet": 10, "15 noise": 10, "14 quiet": 5, "14 noise": 5}, roundsWithin(t, nqueens, 90*time.Second, 1))
+	assert.Equal(t, map[string]int{"14 quiet": 15, "14 noise": 15}, roundsWithin(t, nqueens, 20*time.Second, 1))
+	every := map[string]int{}
+	for _, row := range []string{"1000 500", "1000 1000", "500 100", "500 250", "500 500"} {
+		every["2 "+row+" manual"], every["2 "+row+" kernel"] = mostRounds, mostRounds
+	}
+	assert.Equal(t, every, roundsWithin(t, matrix, 5*time.Minute, 1), "every published row of two cores")
 }
 
 // TestASizeThatGetsNoVerdictIsGivenUp: 16 queens take three times as long as expected.
 func TestASizeThatGetsNoVerdictIsGivenUp(t *testing.T) {
 	rounds := roundsWithin(t, nqueens, 5*time.Minute, 3)
 	assert.Less(t, rounds["16 quiet"], queensRounds)
-	assert.Equal(t, mostRounds, rounds["15 quiet"])
-	assert.Equal(t, mostRounds, rounds["15 noise"])
+	assert.GreaterOrEqual(t, rounds["15 quiet"], 2*queensRounds)
+	assert.GreaterOrEqual(t, rounds["15 noise"], 2*queensRounds)
 }
 
 // TestTunaTakesItsTime: its cells are measured where there is time for them as well.
@@ -104,7 +106,7 @@ func TestAnInterruptedCellGoesOn(t *testing.T) {
 		run, err := Start(ctx, []Paper{nqueens}, o)
 		require.NoError(t, err)
 		require.ErrorIs(t, run.Finish(ctx), context.Canceled)
-		assert.Equal(t, map[string]int{"nqueens probe": 1, "nqueens 16 quiet": 3, "nqueens 16 noise": 2}, rounds)
+		assert.Equal(t, map[string]int{"nqueens probe": probeRuns, "nqueens 16 quiet": 3, "nqueens 16 noise": 2}, rounds)
 		fake.stop = nil
 		require.NoError(t, Resume(run.Grid, run.Results, []Paper{nqueens}, o).Finish(t.Context()))
 		assert.GreaterOrEqual(t, rounds["nqueens 16 quiet"], queensRounds)
