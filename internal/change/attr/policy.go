@@ -162,8 +162,8 @@ func parsePolicy(text string) (Value, error) {
 		prio = param
 	}
 	if ranked {
-		var err error
-		if p.RTPrio, err = strconv.Atoi(prio); err != nil || p.RTPrio < 1 || p.RTPrio > 99 {
+		n, err := strconv.ParseUint(prio, 10, 7) // without a sign
+		if p.RTPrio = int(n); err != nil || n < 1 || n > 99 {
 			return refuse("the real-time priority must be 1 (lowest) to 99 (highest)")
 		}
 	}

@@ -49,7 +49,7 @@ var nonsense = map[Attribute][]string{
 		"", "0", "x", "of", "of 0", "of -5", "of x", "0x10000000000000000",
 	},
 	Policy: {
-		"", "fast", "fifo:0", "fifo:100", "fifo:-1", "fifo:x", "fifo:", "other:1", "idle:5", "fifo:10,reset", "fifo:10,",
+		"", "fast", "fifo:0", "fifo:100", "fifo:-1", "fifo:+5", "+5", "fifo:x", "fifo:", "other:1", "idle:5", "fifo:10,reset", "fifo:10,",
 		"deadline", "deadline:1ms/20ms", "deadline:1/2/3", "deadline:1us/20ms/20ms", "deadline:30ms/20ms/20ms",
 		"deadline:1ms/30ms/20ms", "deadline:x/1ms/1ms", "0", "100", "5,x", "rr:1:2",
 		"rr,reclaim", "5,reclaim", "deadline:1ms/2ms/2ms,reset-on-fork,", "fifo,",
