@@ -153,7 +153,7 @@ func (m *Machine) Sources() attr.Sources {
 		Sched: scheduler{m.Fake, m}, Files: m.Settings, Proc: m,
 		EUID:   func() int { return User },
 		Rights: func() (kernel.Capabilities, error) { return 1 << kernel.CapSysNice, nil },
-		Limits: func(kernel.TID) (kernel.Limits, error) { return kernel.Limits{}, nil },
+		Limits: func(kernel.TID) (kernel.Limits, error) { return kernel.Limits{}, nil }, Initial: func(string) bool { return true },
 	}
 }
 

@@ -106,7 +106,7 @@ func (a *actor) tuner(command string, journalled bool) *change.Tuner {
 	v := view{a}
 	its := clock{a, a.wall}
 	o := change.Options{
-		Sources: attr.Sources{Sched: v, Files: v, Proc: v, EUID: v.euid, Rights: v.rights, Limits: v.limits},
+		Sources: attr.Sources{Sched: v, Files: v, Proc: v, EUID: v.euid, Rights: v.rights, Limits: v.limits, Initial: func(string) bool { return true }},
 		Writer:  v, FileWriter: v, Lock: userLock{a}, User: "user", Command: command, Clock: its, Standing: a.fate.standing && command == setCommand,
 	}
 	if journalled {
