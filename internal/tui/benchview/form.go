@@ -126,23 +126,21 @@ func (f *Form) show(s bench.Study) {
 		}
 		f.Fields = append(f.Fields, fd)
 	}
-	var others []string
-	for _, p := range s.Placements {
-		others = append(others, string(p))
-	}
+	others := slices.Clone(s.Placements)
 	for _, o := range offered {
-		fd := dialog.Field{Kind: dialog.Tick, Group: "place", Label: string(o.placement), Value: string(o.placement), Help: o.help, Set: f.place}
-		n := len(others)
-		others = slices.DeleteFunc(others, func(p string) bool { return p == fd.Value })
-		fd.On = len(others) < n
-		f.Fields = append(f.Fields, fd)
+		others = slices.DeleteFunc(others, func(p bench.Placement) bool { return p == o.placement })
+		f.Fields = append(f.Fields, dialog.Field{Kind: dialog.Tick, Group: "place", Label: string(o.placement), Value: string(o.placement), Help: o.help,
+			On: slices.Contains(s.Placements, o.placement), Set: f.place})
 	}
 	f.Fields = append(f.Fields,
-		dialog.Field{Kind: dialog.Text, Label: "others", Value: strings.Join(others, " "), Help: "more, such as cpu:3 nice:-5 llc+rr:50", Room: 24, Set: f.place},
+		dialog.Field{Kind: dialog.Text, Label: "others", Value: words(others), Help: "more, such as cpu:3 nice:-5 llc+rr:50", Room: 24, Set: f.place},
 		number("runs", s.Runs, 1, bench.MaxRuns, "measured runs per placement", &f.draft.Runs),
 		number("warm-up", s.Warmup, 0, bench.MaxRuns, "runs per placement before them that do not count", &f.draft.Warmup),
 		number("noise", s.Noise, 0, bench.MaxNoise, "busy background processes, on any CPU", &f.draft.Noise))
 }
+
+// words are placements as the form takes them.
+func words(placements []bench.Placement) string { return strings.Trim(fmt.Sprint(placements), "[]") }
 
 // place takes placements.
 func (f *Form) place(text string) error {
@@ -162,19 +160,16 @@ func number(label string, value, least, most int, help string, of *int) dialog.F
 
 // about is how long the study takes, with a warning when its runs are too short.
 func (f *Form) about() []dialog.Line {
-	line := dialog.Line{Text: fmt.Sprintf("%d runs; a trial run first estimates the time", f.draft.Total())}
 	if f.Forecast == nil {
 		return nil
 	}
 	c, ok := f.Forecast(f.draft)
-	if !ok && f.trying != "" {
-		line.Text = "a trial run shows how long a run takes"
+	switch {
+	case !ok && f.trying != "":
+		return []dialog.Line{{Text: "a trial run shows how long a run takes"}}
+	case !ok:
+		return []dialog.Line{{Text: fmt.Sprintf("%d runs; a trial run first estimates the time", f.draft.Total())}}
 	}
-	if !ok {
-		return []dialog.Line{line}
-	}
-	if line.Text = c.Sentence(); f.draft.Length() != "" {
-		line.Text = f.draft.Length() + " → " + line.Text
-	}
-	return []dialog.Line{line, {Tone: dialog.Warning, Text: f.draft.ShortRuns(c.Work)}}
+	return []dialog.Line{{Text: strings.TrimPrefix(f.draft.Length()+" → ", " → ") + c.Sentence()},
+		{Tone: dialog.Warning, Text: f.draft.ShortRuns(c.Work)}}
 }

@@ -22,7 +22,7 @@ const maxPast = 200
 
 // study is one study, or published ones that were reproduced together, judged.
 type study struct {
-	results bench.Results // of published ones only their start and conditions
+	results bench.Results // of published ones only their grid's ID and start
 	report  bench.Report
 	earlier *bench.Earlier // the last study of the same work before it, if any
 	// Of published ones; those of a newer piton are not chosen.
@@ -34,15 +34,14 @@ type study struct {
 
 func judged(r bench.Results) study { return study{results: r, report: bench.Judge(r)} }
 
+func reproduced(g bench.Grid, cells []bench.Results, chosen []paper.Paper) study {
+	return study{results: bench.Results{ID: g.ID, Started: g.Started}, grid: g, cells: cells, chosen: chosen}
+}
+
 func (s study) published() bool { return s.chosen != nil || s.grid.ID != "" }
 
 // id is in the names of files, too; "" before the first result.
-func (s study) id() string {
-	if s.published() {
-		return s.grid.ID
-	}
-	return s.results.ID
-}
+func (s study) id() string { return s.results.ID }
 
 func (s study) title() string {
 	if s.published() {
@@ -63,14 +62,13 @@ func (v *View) read() tea.Msg {
 	var all []study
 	stored := paper.All(h)
 	for _, s := range slices.Backward(stored[max(len(stored)-maxPast, 0):]) {
-		first := s.Studies[0]
 		if s.Published() {
 			chosen, _ := paper.Lookup(s.Grid.Papers)
-			all = append(all, study{grid: s.Grid, cells: s.Studies, chosen: chosen, results: bench.Results{Started: s.Grid.Started, Conditions: first.Conditions}})
+			all = append(all, reproduced(s.Grid, s.Studies, chosen))
 			continue
 		}
-		p := judged(first)
-		if e, ok := h.Before(first); ok {
+		p := judged(s.Studies[0])
+		if e, ok := h.Before(p.results); ok {
 			p.earlier = &e
 		}
 		all = append(all, p)
@@ -106,29 +104,24 @@ func (v *View) subject() (s study, past, ok bool) {
 	return s, false, true
 }
 
-// found is the largest difference of a study, or that there is none.
+// found is the largest difference of a study, or that there is none; of published ones how many
+// answers were right.
 func (p study) found(th *theme.Theme) (string, theme.Style) {
 	if p.published() {
-		return p.foundInCells(), th.Text
-	}
-	style := th.Text
-	if best, ok := p.report.Best(); ok {
-		style = th.Warn
-		if best.Better() {
-			style = th.Good
+		right, runs := paper.Answers(p.cells)
+		text := fmt.Sprintf("%d of %d runs right", right, runs)
+		if p.grid.Ended.IsZero() {
+			text += ", unfinished"
 		}
+		return text, th.Text
 	}
-	return p.report.Brief(), style
-}
-
-// foundInCells is how many runs there were, and how many gave the right answer.
-func (p study) foundInCells() string {
-	right, runs := paper.Answers(p.cells)
-	text := fmt.Sprintf("%d of %d runs right", right, runs)
-	if p.grid.Ended.IsZero() {
-		text += ", unfinished"
+	switch best, ok := p.report.Best(); {
+	case !ok:
+		return p.report.Brief(), th.Text
+	case best.Better():
+		return p.report.Brief(), th.Good
 	}
-	return text
+	return p.report.Brief(), th.Warn
 }
 
 // title is the work of a study in short: its size, and options that are not the
@@ -173,7 +166,7 @@ func (v *View) pastColumns() []list.Column[study] {
 		},
 			Compare: func(a, b study) int { return strings.Compare(a.work(), b.work()) }},
 		{ID: "placements", Title: "PLACEMENTS", Width: 44, Rank: 4, Cell: func(p study, th *theme.Theme, _ int) (string, theme.Style) {
-			return strings.Trim(fmt.Sprint(p.results.Study.Placements), "[]"), th.Dim
+			return words(p.results.Study.Placements), th.Dim
 		}},
 		{ID: "runs", Title: "RUNS", Width: 4, Right: true, Rank: 3, Cell: cell(study.runs)},
 		{ID: "result", Title: "RESULT", Tight: 34, Cell: func(p study, th *theme.Theme, _ int) (string, theme.Style) {

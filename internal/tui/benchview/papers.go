@@ -70,7 +70,8 @@ func (v *View) startPapers(chosen []paper.Paper, budget time.Duration) tea.Cmd {
 			at.Result = slices.Clone(at.Result) // the run goes on appending to them
 			tell(func() step { return papersStep(at, chosen, machine, budget) })
 		})
-		done := study{grid: g, cells: all, chosen: chosen, sections: sectionsOf(chosen, paper.Paper.Section, machine, all)}
+		done := reproduced(g, all, chosen)
+		done.sections = paper.Sections(chosen, machine, all)
 		return step{study: done, remark: remark}, err
 	})
 }
@@ -78,10 +79,13 @@ func (v *View) startPapers(chosen []paper.Paper, budget time.Duration) tea.Cmd {
 // papersStep is how far published studies are, with the tables of the one that runs, and no answer
 // yet.
 func papersStep(at paper.Progress, chosen []paper.Paper, m paper.Machine, budget time.Duration) step {
-	running := slices.DeleteFunc(slices.Clone(chosen), func(p paper.Paper) bool { return p.Name != at.Paper })
-	s := step{study: study{grid: at.Grid, cells: at.Result, chosen: chosen, sections: sectionsOf(running, paper.Paper.Running, m, at.Result)},
-		share: 1, now: at.Run, at: fmt.Sprintf("%s, round %d", at.Paper, at.Round), left: "at most " + chart.Clock(at.Left) + " left",
-		where: "trial run, to choose sizes that fit"}
+	s := step{study: reproduced(at.Grid, at.Result, chosen), share: 1, now: at.Run, at: fmt.Sprintf("%s, round %d", at.Paper, at.Round),
+		left: "at most " + chart.Clock(at.Left) + " left", where: "trial run, to choose sizes that fit"}
+	for _, p := range chosen {
+		if p.Name == at.Paper {
+			s.sections = []report.Section{p.Running(m, at.Result)}
+		}
+	}
 	if budget > 0 {
 		s.share = max(1-float32(at.Left)/float32(budget), 0)
 	}
@@ -89,15 +93,6 @@ func papersStep(at paper.Progress, chosen []paper.Paper, m paper.Machine, budget
 		s.what, s.where = at.Cell, fmt.Sprintf("· cell %d of %d · %s", at.Cells+1, at.Of, at.Run.Placement)
 	}
 	return s
-}
-
-// sectionsOf is made in a command: judging many cells takes a while.
-func sectionsOf(chosen []paper.Paper, of func(paper.Paper, paper.Machine, []bench.Results) report.Section, m paper.Machine, all []bench.Results) []report.Section {
-	var out []report.Section
-	for _, p := range chosen {
-		out = append(out, of(p, m, all))
-	}
-	return out
 }
 
 // names are the papers' names in short.

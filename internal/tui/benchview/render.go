@@ -79,26 +79,25 @@ func (v *View) inlinePicture(width, height int, th *theme.Theme) []string {
 	if s.id() == "" || s.published() {
 		return nil
 	}
-	if k := (pictureKey{s.id(), len(s.results.Runs), width, height}); k != v.drawnKey {
-		v.drawnKey, v.drawn = k, nil
-		if lines, err := s.results.Picture(width - 2); err == nil {
-			v.drawn = lines
-		}
+	if n := len(s.results.Runs); v.drawn.study != s.id() || v.drawn.runs != n || v.drawn.width != width {
+		lines, _ := s.results.Picture(width - 2) // ShowPicture says why there are none
+		v.drawn = picture{s.id(), n, width, lines}
 	}
-	if len(v.drawn) == 0 || len(v.drawn) > height {
+	if len(v.drawn.lines) == 0 || len(v.drawn.lines) > height {
 		return nil
 	}
 	lines := []string{""}
-	for _, l := range drawn(v.drawn, width-1, th) {
+	for _, l := range drawn(v.drawn.lines, width-1, th) {
 		lines = append(lines, " "+l)
 	}
 	return lines
 }
 
-// pictureKey is what a picture depends on.
-type pictureKey struct {
-	study               string
-	runs, width, height int
+// picture is kept as long as what it depends on is the same: activity's takes 2 ms to draw.
+type picture struct {
+	study       string
+	runs, width int
+	lines       []string
 }
 
 // body is a study with its notes, which wait until it has ended.

@@ -63,9 +63,7 @@ type View struct {
 	last     bench.Study      // what the form starts from; no workload before the first study
 	roomy    bool             // there is room for blank lines
 	tall     bool             // and for lists of what there is
-
-	drawnKey pictureKey // what drawn is of
-	drawn    []string   // the picture in the pane
+	drawn    picture          // the last one in the pane
 }
 
 // New returns the pane; call Open when it is shown for the first time.
@@ -79,9 +77,7 @@ func New(o Options) *View {
 func (v *View) Open() tea.Cmd { return v.read }
 
 // Running reports whether a study is running.
-func (v *View) Running() bool {
-	return v.run != nil && !v.run.ended
-}
+func (v *View) Running() bool { return v.run != nil && !v.run.ended }
 
 // PID is the process that runs now, 0 when none does.
 func (v *View) PID() kernel.TID {
@@ -97,7 +93,7 @@ func (v *View) ShowSelected() tea.Cmd {
 	p, ok := v.Selected()
 	switch {
 	case ok:
-		v.shown, v.sections = p.id(), sectionsOf(p.chosen, paper.Paper.Section, v.o.Machine, p.cells)
+		v.shown, v.sections = p.id(), paper.Sections(p.chosen, v.o.Machine, p.cells)
 	case v.run == nil:
 		return v.StartStudy()
 	}
