@@ -87,8 +87,8 @@ func ofSpec(spec bench.Spec, topo *topology.Topology) (Tuning, error) {
 	if spec.Nice != nil {
 		t.Set = append(t.Set, attr.SetNice(*spec.Nice))
 	}
-	if spec.Policy != nil {
-		t.Set = append(t.Set, attr.SetPolicy(attr.PolicyValue{Policy: spec.Policy.Policy, RTPrio: spec.Policy.RTPrio}))
+	if spec.Policy != kernel.Other {
+		t.Set = append(t.Set, attr.SetPolicy(attr.PolicyValue{Policy: spec.Policy, RTPrio: spec.RTPrio}))
 	}
 	if spec.CPUs == "" {
 		return t, nil

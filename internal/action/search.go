@@ -199,7 +199,7 @@ func candidate(d Deps, targets []change.Target, spec bench.Spec) (auto.Candidate
 		}
 		c.Reason += ": " + choices[0].Reason
 	}
-	if spec.Policy != nil && spec.Policy.Policy.RealTime() && (c.CPUs.Empty() || d.Model.Topology.Online.SubsetOf(c.CPUs)) {
+	if spec.Policy.RealTime() && (c.CPUs.Empty() || d.Model.Topology.Online.SubsetOf(c.CPUs)) {
 		return bad("a search tries a real-time policy only on CPUs that leave one to all others, as cpu:0+fifo:10 does")
 	}
 	return c, nil

@@ -207,7 +207,7 @@ func TestPlacer(t *testing.T) {
 	own, err := kernel.System().Nice(pid)
 	require.NoError(t, err)
 	nice := min(19, own+3)
-	placed, err = put(context.Background(), pid, bench.Spec{CPUs: before.String(), Nice: &nice, Policy: &bench.PolicySpec{Policy: kernel.Batch}})
+	placed, err = put(context.Background(), pid, bench.Spec{CPUs: before.String(), Nice: &nice, Policy: kernel.Batch})
 	require.NoError(t, err)
 	assert.Equal(t, before.String(), placed.CPUs)
 	attr, err := kernel.System().Attr(pid)

@@ -65,9 +65,8 @@ type Earlier struct {
 // Against compares a study with an earlier one; ok is false when they are not of
 // the same work or have no base placement in common.
 func Against(now, then Results) (e Earlier, ok bool) {
-	base := now
-	base.Study.Placements = now.Study.Placements[:min(len(now.Study.Placements), 1)]
-	cs, ok := Between(base, then)
+	now.Study.Placements = now.Study.Placements[:min(len(now.Study.Placements), 1)]
+	cs, ok := Between(now, then)
 	if !ok || !cs[0].Comparable {
 		return Earlier{}, false
 	}
@@ -100,15 +99,9 @@ func (e Earlier) Sentence() string {
 func CompareAll(pairs [][2]Results) []Comparison {
 	out := make([]Comparison, len(pairs))
 	for i, p := range pairs {
-		out[i] = compare(p[1].Study.Metric(), baseArm(p[0]), baseArm(p[1]))
+		base, other := p[0].Study.base(), p[1].Study.base()
+		out[i] = compare(p[1].Study.Metric(), newArm(base, p[0].Of(base)), newArm(other, p[1].Of(other)))
 	}
 	correct(out, 0)
 	return out
-}
-
-func baseArm(r Results) Arm {
-	if len(r.Study.Placements) == 0 {
-		return Arm{}
-	}
-	return newArm(r.Study.Placements[0], r.Of(r.Study.Placements[0]))
 }

@@ -127,6 +127,14 @@ func (s Study) Canonical() Study {
 // Total is the number of runs of the study, warm-up included; with Until there can be more.
 func (s Study) Total() int { return (s.Runs + s.Warmup) * len(s.Placements) }
 
+// base is the placement that the others are compared with, "" where there is none.
+func (s Study) base() Placement {
+	if len(s.Placements) == 0 {
+		return ""
+	}
+	return s.Placements[0]
+}
+
 // WarmupIndex is the Index of runs that are not counted.
 const WarmupIndex = -1
 
@@ -191,23 +199,21 @@ func (r Results) Of(p Placement) []RunResult {
 	return slices.DeleteFunc(slices.Clone(r.Runs), func(run RunResult) bool { return run.Placement != p })
 }
 
-// Answers is the last right answer and how many of the runs that gave an answer gave a
-// right one. A run that could not be placed or was ended gave none.
-func (r Results) Answers() (text string, right, all int) {
+// Answers is how many of the runs that gave an answer gave a right one. A run that could not
+// be placed or was ended gave none.
+func (r Results) Answers() (right, all int) {
 	if r.Study.Workload == CommandWorkload || r.Study.Workload == AttachWorkload { // these give none
-		return "", 0, 0
+		return 0, 0
 	}
 	for _, run := range r.Runs {
-		switch {
-		case run.Err == "" && run.Answer != "":
-			text = run.Answer
-			right++
-			all++
-		case run.Answer != "" || run.Seconds > 0:
+		if run.Answer != "" || run.Seconds > 0 {
 			all++
 		}
+		if run.Answer != "" && run.Err == "" {
+			right++
+		}
 	}
-	return text, right, all
+	return right, all
 }
 
 // Took is the time from the first run to the end of the last one, 0 when the clock was set back.
@@ -248,21 +254,12 @@ func (s Study) SameWork(o Study) bool {
 	return s.Workload == o.Workload && slices.Equal(s.Args, o.Args) && s.Noise == o.Noise && s.Figure == o.Figure
 }
 
-// EventKind says what an Event tells.
-type EventKind uint8
-
-// The events of a study.
-const (
-	RunStarted EventKind = iota // Run has the placement, index and PID; the process is placed and about to start
-	RunEnded                    // Run is complete
-)
-
-// Event is one step of a study.
+// Event is one step of a study: a run starts, or has ended.
 type Event struct {
-	Kind  EventKind
-	Study string // Results.ID
-	Run   RunResult
-	Done  int // runs that have ended, warm-up included
+	Ended bool      // else the process is placed and about to start
+	Study string    // Results.ID
+	Run   RunResult // complete when Ended; before, its placement, index and PID
+	Done  int       // runs that have ended, warm-up included
 	Total int
 	// Left estimates the time until the study ends; valid when HaveLeft.
 	Left     time.Duration
@@ -315,10 +312,7 @@ func (r Results) Drawn(run RunResult) (workload.Result, error) {
 // Picture draws the last valid run of the study's base placement, in lines at
 // most width cells wide; none if there is no such run or nothing to draw.
 func (r Results) Picture(width int) ([]string, error) {
-	if len(r.Study.Placements) == 0 {
-		return nil, nil
-	}
-	last, ok := r.Last(r.Study.Placements[0])
+	last, ok := r.Last(r.Study.base())
 	if !ok {
 		return nil, nil
 	}
@@ -326,6 +320,6 @@ func (r Results) Picture(width int) ([]string, error) {
 	if drawn == nil || err != nil {
 		return nil, err
 	}
-	lines := drawn.Picture(width)
-	return append([]string{fmt.Sprintf("%s, run %d of %d:", last.Placement, last.Index+1, r.Study.Runs)}, lines...), nil
+	head := fmt.Sprintf("%s, run %d of %d:", last.Placement, last.Index+1, r.Study.Runs)
+	return append([]string{head}, drawn.Picture(width)...), nil
 }

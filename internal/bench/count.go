@@ -19,12 +19,11 @@ type Count struct {
 
 // Derived are the metrics that counters give together, as PerfSuite's psprocess
 // prints them; those whose counters are missing are left out.
-func Derived(counts []Count) []Count {
+func Derived(counts []Count) (out []Count) {
 	value := map[string]Count{}
 	for _, c := range counts {
 		value[c.Name] = c
 	}
-	var out []Count
 	ratio := func(name, part, whole string) {
 		a, haveA := value[part]
 		b, haveB := value[whole]
@@ -40,32 +39,29 @@ func Derived(counts []Count) []Count {
 
 // medianCounts are the medians of the counters over the valid runs, and of what
 // they give together.
-func medianCounts(runs []RunResult) []Count {
-	values, shares := map[string][]float64{}, map[string]float64{}
-	var names []string
+func medianCounts(runs []RunResult) (out []Count) {
+	values := map[string][]float64{}
 	for _, run := range runs {
 		if !run.Valid() {
 			continue
 		}
-		for _, c := range append(slices.Clone(run.Counts), Derived(run.Counts)...) {
-			if values[c.Name] == nil {
-				names = append(names, c.Name)
-				shares[c.Name] = c.Share
+		for _, c := range slices.Concat(run.Counts, Derived(run.Counts)) {
+			i := slices.IndexFunc(out, func(o Count) bool { return o.Name == c.Name })
+			if i < 0 {
+				i, out = len(out), append(out, c)
 			}
+			out[i].Share = min(out[i].Share, c.Share)
 			values[c.Name] = append(values[c.Name], c.Value)
-			shares[c.Name] = min(shares[c.Name], c.Share)
 		}
 	}
-	var out []Count
-	for _, name := range names {
-		out = append(out, Count{Name: name, Value: chart.Middle(values[name]), Share: shares[name]})
+	for i := range out {
+		out[i].Value = chart.Middle(values[out[i].Name])
 	}
 	return out
 }
 
 // countWarnings says once why counters are missing, and which of them were scaled.
-func countWarnings(runs []RunResult) []string {
-	var out []string
+func countWarnings(runs []RunResult) (out []string) {
 	scaled := map[string]bool{}
 	for _, run := range runs {
 		if run.NoCounts != "" && !slices.Contains(out, run.NoCounts) {

@@ -96,7 +96,7 @@ func Judge(r Results) Report {
 	// That of a single run is known to a tick of each CPU, and can be below 0.
 	others, have := mean(r.Runs, func(run RunResult) (float64, bool) { return run.Others, run.HaveOthers })
 	rep.Others, rep.HaveOthers = max(others, 0), have
-	_, rep.right, rep.answered = r.Answers()
+	rep.right, rep.answered = r.Answers()
 	if len(rep.Arms) == 0 {
 		return rep
 	}
@@ -136,8 +136,7 @@ func Judge(r Results) Report {
 }
 
 // Shortest is the least median of the work's seconds, 0 when not known.
-func (rep Report) Shortest() float64 {
-	least := 0.0
+func (rep Report) Shortest() (least float64) {
 	for _, a := range rep.Arms {
 		if a.Runs > 0 && (least == 0 || a.Work < least) {
 			least = a.Work
@@ -178,8 +177,7 @@ func (r Results) Narrow(share float64) bool {
 }
 
 // Arms are the runs of each placement, in the study's order.
-func (r Results) Arms() []Arm {
-	var out []Arm
+func (r Results) Arms() (out []Arm) {
 	for _, p := range r.Study.Placements {
 		out = append(out, newArm(p, r.Of(p)))
 	}

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -72,43 +73,38 @@ type Spec struct {
 	// Aggregate lets threads of one address space run one after another, by
 	// sched_ext where there is one, else by long slices.
 	Aggregate bool
-	Policy    *PolicySpec
+	Policy    kernel.Policy // Other: it stays as it is
+	RTPrio    int           // 1..99 for FIFO and RR, else 0
 	Nice      *int
 }
 
 // Privileged reports whether a placement takes a right of root, and may keep others from
 // their CPUs: a real-time policy, nice below 0, a scheduler of its own.
 func (s Spec) Privileged() bool {
-	return s.Aggregate || s.Policy != nil && s.Policy.Policy.RealTime() || s.Nice != nil && *s.Nice < 0
+	return s.Aggregate || s.Policy.RealTime() || s.Nice != nil && *s.Nice < 0
 }
 
 // aggregateWord is the part of a Placement that stands for Spec.Aggregate.
 const aggregateWord = "aggregate"
 
-// PolicySpec is a scheduling policy; RTPrio is 1..99 for FIFO and RR, else 0.
-type PolicySpec struct {
-	Policy kernel.Policy
-	RTPrio int
-}
-
 // ParsePlacement reads a Placement. The error is one sentence that names the
 // part that is wrong.
 func ParsePlacement(text string) (Spec, error) {
 	var spec Spec
-	parts := strings.Split(strings.ToLower(strings.TrimSpace(text)), "+")
-	for _, part := range parts {
-		if part == string(Normal) && len(parts) == 1 {
-			return spec, nil
-		}
+	word := strings.ToLower(strings.TrimSpace(text))
+	if word == string(Normal) {
+		return spec, nil
+	}
+	for part := range strings.SplitSeq(word, "+") {
 		if err := spec.add(part); err != nil {
 			return Spec{}, fmt.Errorf("placement %q: %w", text, err)
 		}
 	}
-	if spec.Aggregate && spec.Policy != nil {
+	if spec.Aggregate && spec.Policy != kernel.Other {
 		return Spec{}, fmt.Errorf("placement %q: %s sets a policy of its own", text, aggregateWord)
 	}
-	if spec.Nice != nil && spec.Policy != nil && spec.Policy.Policy != kernel.Batch {
-		return Spec{}, fmt.Errorf("placement %q: nice means nothing under %s", text, spec.Policy.Policy)
+	if spec.Nice != nil && spec.Policy != kernel.Other && spec.Policy != kernel.Batch {
+		return Spec{}, fmt.Errorf("placement %q: nice means nothing under %s", text, spec.Policy)
 	}
 	return spec, nil
 }
@@ -130,14 +126,14 @@ func (s *Spec) add(part string) error {
 		return fmt.Errorf("%s is given twice", aggregateWord)
 	case part == aggregateWord:
 		s.Aggregate = true
-	case isPolicy && s.Policy != nil:
+	case isPolicy && s.Policy != kernel.Other:
 		return fmt.Errorf("the policy is set twice")
 	case isPolicy && policy.RealTime() && (!isNumber || number < 1 || number > 99):
 		return fmt.Errorf("%s needs a priority from 1 to 99, such as %s:10", name, name)
 	case isPolicy && !policy.RealTime() && hasValue:
 		return fmt.Errorf("%q takes no priority", name)
 	case isPolicy:
-		s.Policy = &PolicySpec{policy, number}
+		s.Policy, s.RTPrio = policy, number
 	case name == "nice" && s.Nice != nil:
 		return fmt.Errorf("nice is set twice")
 	case name == "nice" && (!isNumber || number < -20 || number > 19):
@@ -180,20 +176,15 @@ func (s Spec) Name() Placement {
 	if s.Aggregate {
 		parts = append(parts, aggregateWord)
 	}
-	if s.Policy != nil {
-		name := strings.ToLower(s.Policy.Policy.String())
-		if s.Policy.RTPrio > 0 {
-			name += ":" + strconv.Itoa(s.Policy.RTPrio)
-		}
-		parts = append(parts, name)
+	if s.Policy.RealTime() {
+		parts = append(parts, fmt.Sprintf("%s:%d", strings.ToLower(s.Policy.String()), s.RTPrio))
+	} else if s.Policy != kernel.Other {
+		parts = append(parts, strings.ToLower(s.Policy.String()))
 	}
 	if s.Nice != nil {
 		parts = append(parts, "nice:"+strconv.Itoa(*s.Nice))
 	}
-	if len(parts) == 0 {
-		return Normal
-	}
-	return Placement(strings.Join(parts, "+"))
+	return cmp.Or(Placement(strings.Join(parts, "+")), Normal)
 }
 
 // Placed is what a PlaceFunc did.

@@ -74,7 +74,7 @@ func (r runner) rounds(ctx context.Context, out bench.Results, rounds int, on fu
 			if p != bench.Normal {
 				run.CPUs = fmt.Sprint(t.LastCPU)
 			}
-			e := bench.Event{Kind: bench.RunStarted, Study: out.ID, Run: run, Done: done, Total: total, HaveLeft: true,
+			e := bench.Event{Study: out.ID, Run: run, Done: done, Total: total, HaveLeft: true,
 				Left: time.Duration(float64(total-done) * usual * float64(time.Second))}
 			on(e)
 			err := r.wait(ctx, run.Wall)
@@ -83,7 +83,7 @@ func (r runner) rounds(ctx context.Context, out bench.Results, rounds int, on fu
 				return out, fmt.Errorf("run the study: %w", err)
 			}
 			out.Runs = append(out.Runs, run)
-			e.Kind, e.Done = bench.RunEnded, done+1
+			e.Ended, e.Done = true, done+1
 			on(e)
 		}
 	}
@@ -123,8 +123,8 @@ func (m *Machine) begin(workload string, p bench.Placement) *task {
 	if p != bench.Normal {
 		t.Affinity = cpuset.Of(m.idlest(t, m.all().CPUs()))
 	}
-	if spec, err := bench.ParsePlacement(string(p)); err == nil && spec.Policy != nil {
-		t.Policy, t.RTPrio = spec.Policy.Policy, uint8(spec.Policy.RTPrio)
+	if spec, err := bench.ParsePlacement(string(p)); err == nil && spec.Policy != kernel.Other {
+		t.Policy, t.RTPrio = spec.Policy, uint8(spec.RTPrio)
 	}
 	m.add(t)
 	return t

@@ -258,7 +258,7 @@ func TestStudyIsMadeUp(t *testing.T) {
 		tasks := len(m.tasks)
 		seen := 0
 		r, err := runner{m}.Run(t.Context(), study, func(e bench.Event) {
-			if e.Kind == bench.RunStarted && m.byTID[e.Run.PID] != nil {
+			if !e.Ended && m.byTID[e.Run.PID] != nil {
 				seen++
 			}
 		})

@@ -105,7 +105,7 @@ func (c cell) seconds(work, start float64) float64 {
 	sum := 0.0
 	for _, p := range c.study.Placements {
 		one := c.cost * work
-		if spec, _ := bench.ParsePlacement(string(p)); c.study.Noise > 0 && (spec.Policy == nil || spec.Policy.RTPrio == 0) {
+		if spec, _ := bench.ParsePlacement(string(p)); c.study.Noise > 0 && spec.RTPrio == 0 {
 			one *= 2
 		}
 		sum += one + start

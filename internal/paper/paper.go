@@ -312,7 +312,7 @@ func (g *cells) notes() []string {
 // Answers is how many runs of some cells gave the right answer, of those that gave one.
 func Answers(cells []bench.Results) (right, runs int) {
 	for _, r := range cells {
-		_, ok, all := r.Answers()
+		ok, all := r.Answers()
 		right, runs = right+ok, runs+all
 	}
 	return right, runs

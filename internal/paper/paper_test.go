@@ -122,7 +122,7 @@ func (f *fakeRunner) Round(ctx context.Context, r *bench.Results, on func(bench.
 		}
 		r.Runs = append(r.Runs, run)
 		if on != nil {
-			on(bench.Event{Kind: bench.RunEnded, Run: run})
+			on(bench.Event{Ended: true, Run: run})
 		}
 	}
 	if f.rounds != nil {

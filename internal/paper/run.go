@@ -285,7 +285,7 @@ func (r *Run) make(ctx context.Context, p Paper, until time.Time) error {
 	for n, i := range missing {
 		share := time.Duration(fillShare * float64(time.Until(until)) / float64(len(missing)-n))
 		one := func(ctx context.Context, c *bench.Results, on func(bench.Event)) error {
-			runs, err := maker.Cell(ctx, c.Study, share, func(run bench.RunResult) { on(bench.Event{Kind: bench.RunStarted, Study: c.ID, Run: run}) })
+			runs, err := maker.Cell(ctx, c.Study, share, func(run bench.RunResult) { on(bench.Event{Study: c.ID, Run: run}) })
 			switch {
 			case ctx.Err() != nil:
 				return context.Cause(ctx)
@@ -315,7 +315,7 @@ func (r *Run) round(ctx context.Context, p Paper, i int, one func(context.Contex
 	defer cancel()
 	err := one(within, c, func(e bench.Event) {
 		at.Run, at.Left, at.Result = e.Run, r.left(), r.Results
-		if e.Kind == bench.RunEnded {
+		if e.Ended {
 			at.Run.PID = 0
 		}
 		if r.o.On != nil {

@@ -25,23 +25,13 @@ func validate(study bench.Study) error {
 }
 
 // attach measures a live process for one period under a placement, and takes the
-// placement back. What goes wrong is in the result's Err.
-func (r *Runner) attach(ctx context.Context, study bench.Study, s slot, started func(bench.RunResult)) bench.RunResult {
-	run := bench.RunResult{Workload: study.Workload, Placement: s.placement, Index: s.index, Started: time.Now()}
-	pid, err := study.Attached()
-	if err == nil {
-		run.PID = pid
-		err = r.period(ctx, study, &run, started)
-	}
-	if err != nil {
-		run.Err = err.Error()
-	}
-	return run
-}
-
-func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunResult, started func(bench.RunResult)) (err error) {
+// placement back.
+func (r *Runner) attach(ctx context.Context, study bench.Study, run *bench.RunResult, started func()) (err error) {
 	rate, err := FindRate(study.Figure.Pattern)
 	if err != nil {
+		return err
+	}
+	if run.PID, err = study.Attached(); err != nil {
 		return err
 	}
 	// The process keeps its number as long as this is held.
@@ -50,20 +40,14 @@ func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunRe
 		return err
 	}
 	defer held.Close()
-	spec, err := bench.ParsePlacement(string(run.Placement))
+	release, err := r.place(ctx, run)
 	if err != nil {
 		return err
 	}
-	placed, err := r.Place(ctx, run.PID, spec)
-	if placed.Release != nil {
-		defer func() { err = errors.Join(err, placed.Release()) }()
-	}
-	if err != nil {
-		return fmt.Errorf("placement %s: %w", run.Placement, err)
-	}
-	run.CPUs, run.Reason = placed.CPUs, placed.Reason
-	started(*run)
-	if err := Pause(ctx, time.Duration(settle*float64(study.Period))); err != nil {
+	defer func() { err = errors.Join(err, release()) }()
+	started()
+	settling := time.Duration(settle * float64(study.Period))
+	if err := Pause(ctx, settling); err != nil {
 		return err
 	}
 	m, err := rate.Open(r.Proc, run.PID)
@@ -73,7 +57,7 @@ func (r *Runner) period(ctx context.Context, study bench.Study, run *bench.RunRe
 	defer m.Close()
 	counted, host := r.count(run.PID, nil), r.readHost(run.PID)
 	began := time.Now()
-	if err := Pause(ctx, study.Period-time.Duration(settle*float64(study.Period))); err != nil {
+	if err := Pause(ctx, study.Period-settling); err != nil {
 		return err
 	}
 	grown, err := m.Grown()

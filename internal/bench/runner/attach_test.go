@@ -76,7 +76,7 @@ func TestAttachOutlivesItsProcess(t *testing.T) {
 	r := newRunner(t)
 	runs := 0
 	res, err := r.Run(t.Context(), attachStudy(t, pid, "cpu"), func(e bench.Event) {
-		if e.Kind == bench.RunEnded {
+		if e.Ended {
 			if runs++; runs == 2 {
 				require.NoError(t, killAndReap(pid))
 			}

@@ -191,28 +191,15 @@ func closeAll(fds [][]int) {
 	}
 }
 
-// counted is a Meter of one counter.
-type counted struct {
-	p    *perf
-	last float64
-}
-
 func instructionsMeter(p procfs.FS, pid kernel.TID) (Meter, error) {
-	m := &counted{p: openPerf(p, pid, [][]kernel.Counter{{kernel.Instructions}}, nil)}
-	if m.p.missing != nil {
-		return nil, m.p.missing
+	counter := openPerf(p, pid, [][]kernel.Counter{{kernel.Instructions}}, nil)
+	if counter.missing != nil {
+		return nil, counter.missing
 	}
-	return m, nil
+	return newGrowth(func() (float64, error) {
+		if counts, _ := counter.read(); len(counts) > 0 {
+			return counts[0].Value, nil
+		}
+		return 0, nil // none of its threads has run
+	}, counter.close)
 }
-
-func (m *counted) Grown() (float64, error) {
-	all, _ := m.p.read()
-	if len(all) == 0 {
-		return 0, nil // none of its threads ran
-	}
-	grown := all[0].Value - m.last
-	m.last = all[0].Value
-	return grown, nil
-}
-
-func (m *counted) Close() { m.p.close() }

@@ -68,7 +68,7 @@ func (r *Runner) StartEndless(ctx context.Context, study bench.Study, failed fun
 
 // Runs measures how many runs of the work are done, until End.
 func (e *Endless) Runs() Meter {
-	m, _ := newGrowth(func() (float64, error) { return float64(atomic.LoadUint64(count(e.shared))), nil }) // never fails
+	m, _ := newGrowth(func() (float64, error) { return float64(atomic.LoadUint64(count(e.shared))), nil }, nil) // never fails
 	return m
 }
 

@@ -29,7 +29,7 @@ func TestGridIsResumed(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	place := r.Place
 	r.Place = func(c context.Context, pid kernel.TID, spec bench.Spec) (bench.Placed, error) {
-		if spec.Policy == nil { // the second of this round
+		if spec.Policy == kernel.Other { // the second of this round
 			cancel()
 		}
 		return place(c, pid, spec)

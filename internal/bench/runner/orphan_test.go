@@ -67,7 +67,7 @@ func TestRealTimePlacementHoldsForAllThreads(t *testing.T) {
 	r.Place = func(_ context.Context, pid kernel.TID, spec bench.Spec) (bench.Placed, error) {
 		threads, err := r.Proc.Threads(pid)
 		for _, tid := range threads {
-			err = errors.Join(err, kerneltest.Of(t, pid, tid).SetPolicy(spec.Policy.Policy, spec.Policy.RTPrio, false))
+			err = errors.Join(err, kerneltest.Of(t, pid, tid).SetPolicy(spec.Policy, spec.RTPrio, false))
 		}
 		return bench.Placed{}, err
 	}

@@ -45,7 +45,7 @@ func TestUntilEndsWhenIntervalsAreNarrow(t *testing.T) {
 func TestTheBudgetCountsWhatIsBetweenRuns(t *testing.T) {
 	study := bench.Study{Workload: "sleep", Placements: []bench.Placement{bench.Normal}, Runs: 5, Budget: 200 * time.Millisecond}
 	res, err := newRunner(t).Run(t.Context(), study, func(e bench.Event) {
-		if e.Kind == bench.RunEnded {
+		if e.Ended {
 			time.Sleep(study.Budget)
 		}
 	})

@@ -24,7 +24,8 @@ type Rate struct {
 	Unit   string
 	Higher bool // is better
 	OfFile bool // the figure is that of a file, whatever the process
-	open   func(p procfs.FS, pid kernel.TID) (Meter, error)
+	// Open begins to measure a process.
+	Open func(p procfs.FS, pid kernel.TID) (Meter, error)
 }
 
 // Meter measures by how much its figure grows.
@@ -34,19 +35,16 @@ type Meter interface {
 	Close()
 }
 
-// Open begins to measure a process.
-func (r Rate) Open(p procfs.FS, pid kernel.TID) (Meter, error) { return r.open(p, pid) }
-
 // rates are those of the kernel, for any process.
 var rates = []Rate{
-	{Name: "run-delay", Help: "run delay of its threads", Unit: "ms/s", open: threadFigure(runDelayMs).meter},
-	{Name: "cpu", Help: "CPU time", Unit: "ms/s", Higher: true, open: cpuMeter},
-	{Name: "migrations", Help: "migrations of its threads", Unit: "/s", open: threadFigure(migrationsOf).meter},
-	{Name: "switches", Help: "voluntary context switches", Unit: "/s", Higher: true, open: threadFigure(voluntary).meter},
-	{Name: "preemptions", Help: "involuntary context switches", Unit: "/s", open: threadFigure(involuntary).meter},
-	{Name: "bytes", Help: "bytes read and written; where there is eBPF, those sent and received as well", Unit: "B/s", Higher: true, open: bytesMeter},
-	{Name: "calls", Help: "system calls (eBPF)", Unit: "/s", Higher: true, open: callsMeter},
-	{Name: "instructions", Help: "instructions (hardware counter)", Unit: "/s", Higher: true, open: instructionsMeter},
+	{Name: "run-delay", Help: "run delay of its threads", Unit: "ms/s", Open: threadFigure(runDelayMs).meter},
+	{Name: "cpu", Help: "CPU time", Unit: "ms/s", Higher: true, Open: cpuMeter},
+	{Name: "migrations", Help: "migrations of its threads", Unit: "/s", Open: threadFigure(migrationsOf).meter},
+	{Name: "switches", Help: "voluntary context switches", Unit: "/s", Higher: true, Open: threadFigure(voluntary).meter},
+	{Name: "preemptions", Help: "involuntary context switches", Unit: "/s", Open: threadFigure(involuntary).meter},
+	{Name: "bytes", Help: "bytes read and written; where there is eBPF, those sent and received as well", Unit: "B/s", Higher: true, Open: bytesMeter},
+	{Name: "calls", Help: "system calls (eBPF)", Unit: "/s", Higher: true, Open: callsMeter},
+	{Name: "instructions", Help: "instructions (hardware counter)", Unit: "/s", Higher: true, Open: instructionsMeter},
 }
 
 // RateHelp is one line a rate, for help texts.
@@ -70,8 +68,8 @@ func RateWords() (out []string) {
 // FindRate finds a rate by what the user wrote; the error names all that there are.
 func FindRate(name string) (Rate, error) {
 	if path, ok := strings.CutPrefix(name, workload.CounterFile); ok && path != "" {
-		return Rate{Name: name, Unit: "/s", Higher: true, OfFile: true, open: func(procfs.FS, kernel.TID) (Meter, error) {
-			return newGrowth(func() (float64, error) { return ReadNumber(path) })
+		return Rate{Name: name, Unit: "/s", Higher: true, OfFile: true, Open: func(procfs.FS, kernel.TID) (Meter, error) {
+			return newGrowth(func() (float64, error) { return ReadNumber(path) }, nil)
 		}}, nil
 	}
 	i := slices.IndexFunc(rates, func(r Rate) bool { return r.Name == name })
@@ -91,11 +89,12 @@ func RateFigure(name string) (bench.Figure, error) {
 type growth struct {
 	read func() (float64, error)
 	last float64
+	end  func() // may be nil
 }
 
-func newGrowth(read func() (float64, error)) (Meter, error) {
+func newGrowth(read func() (float64, error), end func()) (Meter, error) {
 	v, err := read()
-	return &growth{read, v}, err
+	return &growth{read, v, end}, err
 }
 
 func (g *growth) Grown() (float64, error) {
@@ -105,7 +104,11 @@ func (g *growth) Grown() (float64, error) {
 	return grown, err
 }
 
-func (*growth) Close() {}
+func (g *growth) Close() {
+	if g.end != nil {
+		g.end()
+	}
+}
 
 // maxNumber is the most bytes of a counter file.
 const maxNumber = 4096
@@ -132,28 +135,19 @@ func cpuMeter(_ procfs.FS, pid kernel.TID) (Meter, error) {
 	return newGrowth(func() (float64, error) {
 		ns, err := kernel.ProcessTime(pid)
 		return float64(ns) / float64(time.Millisecond), err
-	})
+	}, nil)
 }
 
-// workMeter is a Meter of what bpf.Work counts.
-type workMeter struct {
-	Meter
-	*bpf.Work
-}
-
-// Close ends both.
-func (w workMeter) Close() { w.Work.Close() }
-
+// openWork is a Meter of what bpf.Work counts.
 func openWork(kind bpf.WorkKinds, pid kernel.TID, of func(*bpf.WorkSums) uint64) (Meter, error) {
 	w, err := bpf.OpenWork(kind, pid)
 	if err != nil {
 		return nil, err
 	}
-	m, err := newGrowth(func() (float64, error) {
+	return newGrowth(func() (float64, error) {
 		sums, err := w.Read()
 		return float64(of(&sums)), err
-	})
-	return workMeter{m, w}, err
+	}, w.Close)
 }
 
 func callsMeter(_ procfs.FS, pid kernel.TID) (Meter, error) {
@@ -175,7 +169,7 @@ func bytesMeter(p procfs.FS, pid kernel.TID) (Meter, error) {
 			return 0, fmt.Errorf("the io file of %d is malformed", pid)
 		}
 		return float64(read + written), nil
-	})
+	}, nil)
 }
 
 // threads is a Meter of a figure that each thread has. What one that ends had

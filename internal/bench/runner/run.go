@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
+	"slices"
 	"time"
 
 	"piton/internal/bench"
@@ -16,14 +16,9 @@ import (
 
 var errTimeout = errors.New("time limit")
 
-// runOne starts one child, places it, lets it go and measures it. What goes
-// wrong is in the result's Err.
-func (r *Runner) runOne(ctx context.Context, study bench.Study, s slot, started func(bench.RunResult)) bench.RunResult {
-	// The child dies with the thread that started it; see kernel.DieWithParent.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-
-	run := bench.RunResult{Workload: study.Workload, Placement: s.placement, Index: s.index, Started: time.Now()}
+// runOne starts one child, places it, lets it go and measures it. The thread that calls is
+// locked: the child dies with it; see kernel.DieWithParent.
+func (r *Runner) runOne(ctx context.Context, study bench.Study, run *bench.RunResult, started func()) error {
 	if study.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, study.Timeout, errTimeout)
@@ -32,45 +27,49 @@ func (r *Runner) runOne(ctx context.Context, study bench.Study, s slot, started 
 	// A command's group is killed: other workloads start nothing that outlives their gate.
 	p, err := child.Start(ctx, child.Command{Argv: r.command(append([]string{study.Workload}, study.Args...)...), Env: r.Env, Foreign: study.Workload == bench.CommandWorkload})
 	if err != nil {
-		run.Err = err.Error()
-		return run
+		return err
 	}
 	run.PID = p.PID
-	release, err := r.measure(ctx, p, study, &run, started)
+	release := nothing
+	if err = p.ExpectReady(); err == nil {
+		release, err = r.place(ctx, run)
+	}
+	if err == nil {
+		err = r.measure(ctx, p, study, run, started)
+	}
 	usage, waitErr := p.End(err != nil)
 	err = cmp.Or(err, release())
 	run.User, run.System = usage.User, usage.System
-	less(&run, usage.User+usage.System)
+	less(run, usage.User+usage.System)
 	run.Voluntary, run.Involuntary = usage.Voluntary, usage.Involuntary
 	run.MinorFaults, run.MajorFaults, run.MaxRSSBytes = usage.MinorFaults, usage.MajorFaults, usage.MaxRSSBytes
-	run.Err = failure(ctx, study, err, waitErr, p.Complaint())
-	return run
+	return failure(ctx, study, err, waitErr, p.Complaint())
 }
 
 func nothing() error { return nil }
 
-// measure places the process, tells it to go and waits for its answer. Release undoes
-// the placement.
-func (r *Runner) measure(ctx context.Context, p *child.Process, study bench.Study, run *bench.RunResult, started func(bench.RunResult)) (release func() error, err error) {
-	release = nothing
-	if err := p.ExpectReady(); err != nil {
-		return release, err
-	}
+// place places the process of a run. Release undoes that, and is never nil.
+func (r *Runner) place(ctx context.Context, run *bench.RunResult) (release func() error, err error) {
 	spec, err := bench.ParsePlacement(string(run.Placement))
 	if err != nil {
-		return release, err
+		return nothing, err
 	}
 	placed, err := r.Place(ctx, run.PID, spec)
 	if err != nil {
-		return release, fmt.Errorf("placement %s: %w", run.Placement, err)
-	}
-	if placed.Release != nil {
-		release = placed.Release
+		return nothing, fmt.Errorf("placement %s: %w", run.Placement, err)
 	}
 	run.CPUs, run.Reason = placed.CPUs, placed.Reason
+	if placed.Release == nil {
+		return nothing, nil
+	}
+	return placed.Release, nil
+}
+
+// measure tells the process to go and waits for its answer.
+func (r *Runner) measure(ctx context.Context, p *child.Process, study bench.Study, run *bench.RunResult, started func()) error {
 	want, err := r.stateOf(run.PID)
 	if err != nil {
-		return release, err
+		return err
 	}
 	outside := r.outside(run.PID, want.affinity)
 	counted := r.count(run.PID, outside)
@@ -78,30 +77,29 @@ func (r *Runner) measure(ctx context.Context, p *child.Process, study bench.Stud
 		perf := openPerf(r.Proc, run.PID, groups, outside)
 		defer func() { perf.into(run) }()
 	}
-	started(*run)
-
+	started()
 	host := r.readHost(run.PID)
 	if study.Workload == bench.CommandWorkload {
 		err := r.follow(ctx, p, study.Figure, run)
 		r.besides(host, run)
-		return release, err
+		return err
 	}
 	start := time.Now()
 	if err := p.Go(); err != nil {
-		return release, err
+		return err
 	}
 	var m message
 	err = p.Expect(&m)
 	run.Wall = time.Since(start)
 	if err != nil && m.Error == "" {
-		return release, err
+		return err
 	}
 	counted.into(run)
 	r.besides(host, run)
 	run.TouchedWhat = r.touched(run.PID, want)
 	run.Touched = run.TouchedWhat != ""
 	run.Answer, run.Seconds, run.Metric, run.Detail = m.Answer, m.Seconds, m.Value, m.Detail
-	return release, err
+	return err
 }
 
 // host is the CPUs' time, and that of the process, when the work began.
@@ -135,25 +133,23 @@ func less(run *bench.RunResult, own time.Duration) {
 	}
 }
 
-// failure words what went wrong, "" if nothing did.
-func failure(ctx context.Context, study bench.Study, err, waitErr error, stderr string) string {
+// failure words what went wrong, if anything did.
+func failure(ctx context.Context, study bench.Study, err, waitErr error, stderr string) error {
 	switch {
 	case err == nil && waitErr == nil:
-		return ""
+		return nil
 	case errors.Is(context.Cause(ctx), errTimeout):
-		return fmt.Sprintf("stopped after the time limit of %s", study.Timeout)
+		return fmt.Errorf("stopped after the time limit of %s", study.Timeout)
 	case err == nil:
 		err = waitErr
 	case errors.Is(err, io.EOF):
 		err = fmt.Errorf("it ended without an answer: %w", waitErr)
 	}
 	if stderr != "" {
-		return fmt.Sprintf("%v (%s)", err, stderr)
+		return fmt.Errorf("%w (%s)", err, stderr)
 	}
-	return err.Error()
+	return err
 }
 
 // command is that of a process of piton as a benchmark's child.
-func (r *Runner) command(words ...string) []string {
-	return append(append([]string{}, r.Command...), words...)
-}
+func (r *Runner) command(words ...string) []string { return slices.Concat(r.Command, words) }

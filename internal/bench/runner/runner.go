@@ -42,14 +42,10 @@ type Runner struct {
 // goroutine. A failed run does not end it. When ctx ends, the process that runs
 // is killed and waited for, and the Results so far are returned with ctx's error.
 func (r *Runner) Run(ctx context.Context, study bench.Study, on func(bench.Event)) (bench.Results, error) {
-	if err := validate(study); err != nil {
-		return bench.Results{}, err
+	results, err := r.Begin(study)
+	if err == nil {
+		err = r.loaded(study, func() error { return r.rounds(ctx, &results, on) })
 	}
-	var results bench.Results
-	err := r.loaded(study, func() error {
-		results = r.Open(study)
-		return r.rounds(ctx, &results, on)
-	})
 	return results, err
 }
 
@@ -141,27 +137,30 @@ func (r *Runner) Trial(ctx context.Context, study bench.Study) (bench.Results, e
 
 // next makes one run; on may be nil.
 func (r *Runner) next(ctx context.Context, results *bench.Results, s slot, left *estimate, on func(bench.Event)) error {
-	emit := func(kind bench.EventKind, run bench.RunResult) {
-		if on == nil {
-			return
+	emit := func(run bench.RunResult, ended bool) {
+		e := bench.Event{Ended: ended, Study: results.ID, Run: run, Done: left.done, Total: left.total()}
+		if e.Left, e.HaveLeft = left.remaining(); on != nil {
+			on(e)
 		}
-		e := bench.Event{Kind: kind, Study: results.ID, Run: run, Done: left.done, Total: left.total()}
-		e.Left, e.HaveLeft = left.remaining()
-		on(e)
 	}
-	start, clock := time.Now(), r.readClock()
+	start := time.Now()
+	clock, run := r.clock(start), bench.RunResult{Workload: results.Study.Workload, Placement: s.placement, Index: s.index, Started: start}
 	one := r.runOne
 	if results.Study.Workload == bench.AttachWorkload {
 		one = r.attach
 	}
-	run := one(ctx, results.Study, s, func(run bench.RunResult) { emit(bench.RunStarted, run) })
+	err := one(ctx, results.Study, &run, func() { emit(run, false) })
 	if ctx.Err() != nil {
 		return fmt.Errorf("run the study: %w", context.Cause(ctx))
 	}
-	left.add(time.Since(start))
-	run.ClockStep = r.readClock().step(clock)
+	if err != nil {
+		run.Err = err.Error()
+	}
+	end := time.Now()
+	left.add(end.Sub(start))
+	run.ClockStep = step(r.clock(end).Sub(clock), end.Sub(start))
 	r.Add(results, run)
-	emit(bench.RunEnded, run)
+	emit(run, true)
 	return nil
 }
 
@@ -189,27 +188,23 @@ func (r *Runner) Add(results *bench.Results, run bench.RunResult) {
 	}
 }
 
-// clockReading is the time of day and the monotonic time that belongs to it.
-type clockReading struct{ wall, monotonic time.Time }
-
-func (r *Runner) readClock() clockReading {
-	now := time.Now()
-	wall := now
+// clock is the time of day at a moment, without the monotonic time that belongs to it.
+func (r *Runner) clock(now time.Time) time.Time {
 	if r.WallClock != nil {
-		wall = r.WallClock(now)
+		now = r.WallClock(now)
 	}
-	return clockReading{wall.Round(0), now} // Round(0) leaves the time of day alone
+	return now.Round(0)
 }
 
 // leastStep is what counts as setting a clock. NTP slews by 500 millionths, which
 // comes to a second in half an hour.
 const leastStep = time.Second
 
-// step is by how much the clock was set since then, 0 if it was not.
-func (c clockReading) step(then clockReading) time.Duration {
-	step := c.wall.Sub(then.wall) - c.monotonic.Sub(then.monotonic)
-	if step.Abs() < leastStep {
+// step is by how much the clock was set while it showed one length of time and another one
+// passed, 0 if it was not.
+func step(shown, passed time.Duration) time.Duration {
+	if (shown - passed).Abs() < leastStep {
 		return 0
 	}
-	return step.Round(time.Millisecond)
+	return (shown - passed).Round(time.Millisecond)
 }

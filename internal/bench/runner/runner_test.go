@@ -118,7 +118,7 @@ func TestCancelLeavesNoProcessAndKeepsTheResults(t *testing.T) {
 	var pid kernel.TID
 	study := bench.Study{Workload: "sleep", Args: []string{"--ms", "0"}, Placements: []bench.Placement{bench.Normal}, Runs: 5}
 	res, err := newRunner(t).Run(ctx, study, func(e bench.Event) {
-		if e.Kind == bench.RunStarted && e.Done == 2 {
+		if !e.Ended && e.Done == 2 {
 			pid = e.Run.PID
 			cancel()
 		}
@@ -152,7 +152,7 @@ func TestEventsTellTheProgress(t *testing.T) {
 		assert.Equal(t, 4, e.Total)
 		assert.Equal(t, res.ID, e.Study)
 		assert.Positive(t, e.Run.PID)
-		assert.Equal(t, bench.EventKind(i%2), e.Kind)
+		assert.Equal(t, i%2 == 1, e.Ended)
 		assert.Equal(t, (i+1)/2, e.Done)
 		assert.Equal(t, i > 0, e.HaveLeft)
 	}
@@ -219,7 +219,7 @@ func TestTouchedRunsAreSeen(t *testing.T) {
 			r := newRunner(t)
 			study := bench.Study{Workload: "sleep", Args: []string{"--ms", "1"}, Placements: []bench.Placement{bench.Normal}, Runs: 1}
 			res, err := r.Run(t.Context(), study, func(e bench.Event) {
-				if e.Kind == bench.RunStarted {
+				if !e.Ended {
 					require.NoError(t, touch(t, kerneltest.Of(t, e.Run.PID, e.Run.PID)))
 				}
 			})

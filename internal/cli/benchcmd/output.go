@@ -71,11 +71,11 @@ func (o *benchOutput) printForecast(f bench.Forecast) {
 
 // event prints a run that ended, and the progress of the study.
 func (o *benchOutput) event(e bench.Event) {
-	if e.Kind == bench.RunEnded && !o.forecasted {
+	if e.Ended && !o.forecasted {
 		o.printForecast(o.study.Trial(e.Run, time.Since(e.Run.Started)))
 	}
 	o.progress(e)
-	if e.Kind != bench.RunEnded || o.err != nil {
+	if !e.Ended || o.err != nil {
 		return
 	}
 	switch o.format {

@@ -174,7 +174,7 @@ func (o *benchOutput) records(studies []bench.Results, sections []report.Section
 	}
 	for _, r := range studies {
 		for _, run := range r.Runs {
-			if o.event(bench.Event{Kind: bench.RunEnded, Study: r.ID, Run: run}); o.err != nil {
+			if o.event(bench.Event{Ended: true, Study: r.ID, Run: run}); o.err != nil {
 				return o.err
 			}
 		}

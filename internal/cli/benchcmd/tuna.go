@@ -22,7 +22,7 @@ func TunaRunner(a *app.App, r *runner.Runner) (*runner.Runner, bool) {
 	}
 	by := *r
 	by.Place = func(ctx context.Context, pid kernel.TID, spec bench.Spec) (bench.Placed, error) {
-		if spec.Policy == nil || spec.CPUs == "" {
+		if spec.Policy == kernel.Other || spec.CPUs == "" {
 			return bench.Placed{}, nil // the probe
 		}
 		if err := askTuna(ctx, path, pid, spec); err != nil {
@@ -38,7 +38,7 @@ func TunaRunner(a *app.App, r *runner.Runner) (*runner.Runner, bool) {
 
 // askTuna calls tuna with the options of its version, which changed with 0.18.
 func askTuna(ctx context.Context, path string, pid kernel.TID, spec bench.Spec) error {
-	thread, policy := fmt.Sprint(pid), fmt.Sprintf("%s:%d", spec.Policy.Policy, spec.Policy.RTPrio)
+	thread, policy := fmt.Sprint(pid), fmt.Sprintf("%s:%d", spec.Policy, spec.RTPrio)
 	first := call(ctx, path, "-t", thread, "-C", "-c", spec.CPUs, "-m", "-p", policy)
 	if first == nil {
 		return nil

@@ -115,7 +115,7 @@ func (f *fakeRunner) Run(ctx context.Context, s bench.Study, on func(bench.Event
 	full := out.Runs
 	out.Runs = nil
 	for i, run := range full {
-		e := bench.Event{Kind: bench.RunStarted, Study: out.ID, Run: bench.RunResult{PID: run.PID, Placement: run.Placement, Index: run.Index, CPUs: run.CPUs},
+		e := bench.Event{Study: out.ID, Run: bench.RunResult{PID: run.PID, Placement: run.Placement, Index: run.Index, CPUs: run.CPUs},
 			Done: i, Total: len(full), Left: time.Duration(len(full)-i) * time.Second, HaveLeft: i > 0}
 		f.emit(e, on)
 		if f.hang {
@@ -123,7 +123,7 @@ func (f *fakeRunner) Run(ctx context.Context, s bench.Study, on func(bench.Event
 			return out, fmt.Errorf("run the study: %w", ctx.Err())
 		}
 		out.Runs = append(out.Runs, run)
-		e.Kind, e.Run, e.Done = bench.RunEnded, run, i+1
+		e.Ended, e.Run, e.Done = true, run, i+1
 		f.emit(e, on)
 	}
 	return out, nil

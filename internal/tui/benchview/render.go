@@ -157,7 +157,7 @@ func (v *View) ended(s study, past bool, width int, th *theme.Theme) []string {
 	if took := s.results.Took(); took > 0 {
 		right.Add(th.Dim, " in "+chart.Clock(took))
 	}
-	if _, n, all := s.results.Answers(); n < all {
+	if n, all := s.results.Answers(); n < all {
 		right.Add(th.Bad, fmt.Sprintf("   %d of %d right", n, all))
 	} else if all > 0 && width >= wideTitle {
 		right.Add(th.Dim, fmt.Sprintf("   %d of %d right", n, all))

@@ -71,7 +71,7 @@ func (v *View) start(s bench.Study) tea.Cmd {
 	s = s.Canonical()
 	v.last = s
 	runner, soFar, left := v.o.Runner, bench.Results{Study: s}, v.timeLeft(s)
-	first := studyStep(soFar, bench.Event{Kind: bench.RunEnded, Total: s.Total()}, left)
+	first := studyStep(soFar, bench.Event{Ended: true, Total: s.Total()}, left)
 	fit := v.unfitted(s)
 	return v.begin(first, func(ctx context.Context, tell func(func() step)) (step, error) {
 		if fit {
@@ -89,7 +89,7 @@ func (v *View) start(s bench.Study) tea.Cmd {
 func follow(soFar bench.Results, left string, tell func(func() step)) func(bench.Event) {
 	return func(e bench.Event) {
 		soFar.ID = e.Study
-		if e.Kind == bench.RunEnded {
+		if e.Ended {
 			soFar.Runs = append(soFar.Runs, e.Run)
 		}
 		now := soFar
@@ -127,7 +127,7 @@ func (v *View) ExtendStudy() tea.Cmd {
 		return v.say("More runs", fmt.Sprintf("No run added: every interval is within %s of its median already.", limit))
 	}
 	runner, left := v.o.Runner, "until every interval is within "+limit+" of its median"
-	first := studyStep(r, bench.Event{Kind: bench.RunEnded, Study: r.ID, Done: len(r.Runs), Total: len(r.Runs)}, left)
+	first := studyStep(r, bench.Event{Ended: true, Study: r.ID, Done: len(r.Runs), Total: len(r.Runs)}, left)
 	return v.begin(first, func(ctx context.Context, tell func(func() step)) (step, error) {
 		results, err := runner.Extend(ctx, r, follow(r, left, tell))
 		return step{study: judged(results)}, err
@@ -153,7 +153,7 @@ func studyStep(soFar bench.Results, e bench.Event, left string) step {
 	if e.HaveLeft {
 		s.left = "about " + chart.Clock(e.Left) + " left"
 	}
-	if e.Kind == bench.RunStarted {
+	if !e.Ended {
 		s.now, s.what, s.where = e.Run, string(e.Run.Placement), runName(e.Run, soFar.Study)
 	}
 	return s

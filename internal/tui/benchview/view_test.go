@@ -29,7 +29,7 @@ func TestAStudyFromFormToVerdict(t *testing.T) {
 
 	var seen []kernel.TID
 	r.each = func(e bench.Event) {
-		if e.Kind == bench.RunEnded && e.Done == 20 {
+		if e.Ended && e.Done == 20 {
 			store.history.Studies = append(store.history.Studies, sampleResults("20261120T140200Z-0a0b0c0d", sampleStudy()))
 		}
 		seen = append(seen, e.Run.PID)
@@ -270,7 +270,7 @@ func TestLooks(t *testing.T) {
 		p.view.start(sampleStudy())
 		r := sampleResults("x", sampleStudy())
 		r.Runs = r.Runs[:30]
-		p.view.run.step = studyStep(r, bench.Event{Kind: bench.RunStarted, Done: 30, Total: 44, Left: 98 * time.Second, HaveLeft: true,
+		p.view.run.step = studyStep(r, bench.Event{Done: 30, Total: 44, Left: 98 * time.Second, HaveLeft: true,
 			Run: bench.RunResult{Placement: "fifo:10", Index: 6, PID: 3641, CPUs: "5", Reason: "cpu 5: 99 % of a CPU expected (1 % busy, sibling 13 idle)"}}, "")
 		return p.view
 	}
