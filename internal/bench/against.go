@@ -76,13 +76,16 @@ func Against(now, then Results) (e Earlier, ok bool) {
 // Between compares each placement that two studies have in common, now with then; ok is
 // false when they are not of the same work.
 func Between(now, then Results) (cs []Comparison, ok bool) {
+	if !now.Study.SameWork(then.Study) {
+		return nil, false
+	}
 	for _, p := range now.Study.Placements {
 		if slices.Contains(then.Study.Placements, p) {
 			cs = append(cs, compare(now.Study.Metric(), newArm(p, then.Of(p)), newArm(p, now.Of(p))))
 		}
 	}
 	correct(cs, 0)
-	return cs, now.Study.SameWork(then.Study) && len(cs) > 0
+	return cs, len(cs) > 0
 }
 
 // Sentence is the comparison in words, and what it may be due to.

@@ -31,35 +31,28 @@ type Conditions struct {
 // ReadConditions reads them below a root path; version is piton's own.
 func ReadConditions(root, version string) Conditions {
 	proc := procfs.New(root)
-	cpus := func(name ...string) string {
-		return word(filepath.Join(append([]string{proc.Root(), "sys/devices/system/cpu"}, name...)...))
-	}
+	cpus := filepath.Join(proc.Root(), "sys/devices/system/cpu")
+	load, _ := proc.LoadAvg()
 	c := Conditions{
 		Host:     word(proc.Path("sys/kernel/hostname")),
 		Kernel:   word(proc.Path("sys/kernel/osrelease")),
-		SMT:      cpus("smt", "control"),
-		Isolated: cpus("isolated"),
-		Online:   cpus("online"),
+		CPUModel: cpuModel(word(proc.Path("cpuinfo"))),
 		Governor: governors(proc.Root()),
+		SMT:      word(filepath.Join(cpus, "smt/control")),
+		Isolated: word(filepath.Join(cpus, "isolated")),
+		Online:   word(filepath.Join(cpus, "online")),
+		Load1:    load.Load1,
 		Version:  version,
 		Go:       runtime.Version(),
 		Cmdline:  word(proc.Path("cmdline")),
 	}
 	c.Steal, _, _ = ReadHostTicks(proc).Since(HostTicks{have: true})
-	if l, err := proc.LoadAvg(); err == nil {
-		c.Load1 = l.Load1
-	}
-	if info, err := procfs.ReadFile(proc.Path("cpuinfo")); err == nil {
-		c.CPUModel = ParseCPUModel(info)
-	}
 	return c
 }
 
+// word is what a file has, without blanks around it.
 func word(path string) string {
-	b, err := procfs.ReadFile(path)
-	if err != nil {
-		return ""
-	}
+	b, _ := procfs.ReadFile(path)
 	return string(bytes.TrimSpace(b))
 }
 
@@ -75,13 +68,12 @@ func governors(root string) string {
 	return strings.Join(names, ",")
 }
 
-// ParseCPUModel finds the model in /proc/cpuinfo: "model name" on x86, "CPU
-// part" on arm64, which has no name there.
-func ParseCPUModel(info []byte) string {
+// cpuModel finds the model in /proc/cpuinfo: "model name" on x86, "CPU part" on arm64,
+// which has no name there.
+func cpuModel(info string) string {
 	for _, key := range []string{"model name", "CPU part"} {
-		for line := range strings.Lines(string(info)) {
-			name, value, ok := strings.Cut(line, ":")
-			if ok && strings.TrimSpace(name) == key {
+		for line := range strings.Lines(info) {
+			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == key {
 				return strings.TrimSpace(value)
 			}
 		}

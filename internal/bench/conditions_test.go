@@ -39,6 +39,6 @@ func TestReadConditions(t *testing.T) {
 }
 
 func TestParseCPUModel(t *testing.T) {
-	assert.Equal(t, "0xd40", ParseCPUModel([]byte("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n")))
-	assert.Empty(t, ParseCPUModel([]byte("\nmodel name\n")))
+	assert.Equal(t, "0xd40", cpuModel("processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd40\n"))
+	assert.Empty(t, cpuModel("\nmodel name\n"))
 }

@@ -26,17 +26,15 @@ type Figure struct {
 
 // Validate says in one sentence what is wrong with the figure.
 func (f Figure) Validate() error {
-	if f.Pattern == "" {
-		if f != (Figure{}) {
-			return errors.New("a unit or direction needs a metric")
-		}
-		return nil
-	}
 	re, err := pattern.Compile(f.Pattern)
-	if err != nil {
+	switch {
+	case f == Figure{}:
+		return nil
+	case f.Pattern == "":
+		return errors.New("a unit or direction needs a metric")
+	case err != nil:
 		return fmt.Errorf("the metric is not a regular expression: %w", err)
-	}
-	if re.NumSubexp() > 1 {
+	case re.NumSubexp() > 1:
 		return fmt.Errorf("the metric %s has %d groups; use one at most", f.Pattern, re.NumSubexp())
 	}
 	return nil

@@ -48,28 +48,34 @@ func childMain(among []workload.Workload, args []string, gate io.Reader, out io.
 			}
 			return w.Process(c)
 		}
-		how := work
-		if len(args) > 1 && args[1] == endlessWord {
-			args, how = slices.Delete(slices.Clone(args), 1, 2), workEndlessly
+		endless := len(args) > 1 && args[1] == endlessWord
+		if endless {
+			args = slices.Delete(slices.Clone(args), 1, 2)
 		}
 		w, values, err := parseChild(among, args)
 		if err != nil {
 			return err
 		}
-		return how(c, w, values)
+		one := func(ctx context.Context) message { return run(ctx, w, values) }
+		if endless {
+			if one, err = repeated(one); err != nil {
+				return err
+			}
+		}
+		return work(c, one)
 	})
 }
 
 // work works when it is told to. The threads stay alive until the process is released,
 // so that the parent can read their counters.
-func work(c *child.Child, w workload.Workload, values workload.Values) error {
+func work(c *child.Child, do func(context.Context) message) error {
 	if err := c.Ready(); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	done := make(chan message, 1)
-	go func() { defer crash.Handle(); done <- run(ctx, w, values) }()
+	go func() { defer crash.Handle(); done <- do(ctx) }()
 	select {
 	case result := <-done:
 		return c.Tell(result)

@@ -12,7 +12,6 @@ import (
 	"piton/internal/child"
 	"piton/internal/crash"
 	"piton/internal/kernel"
-	"piton/workloads/workload"
 )
 
 // endlessWord stands behind the name of a workload that runs again and again.
@@ -85,35 +84,18 @@ func (e *Endless) End() {
 
 func count(shared []byte) *uint64 { return (*uint64)(unsafe.Pointer(&shared[0])) } // a page is aligned
 
-// workEndlessly works again and again when it is told to, and counts the runs in the memory
-// that it was given, until the process is released or an answer is wrong.
-func workEndlessly(c *child.Child, w workload.Workload, values workload.Values) error {
+// repeated works again and again, and counts the runs in the memory that the process was
+// given, until an answer is wrong.
+func repeated(one func(context.Context) message) (func(context.Context) message, error) {
 	shared, err := kernel.MapShared(os.NewFile(countFD, "runs"), countBytes)
-	if err != nil {
-		return err
-	}
-	if err := c.Ready(); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	failed := make(chan error, 1)
-	go func() {
-		defer crash.Handle()
+	return func(ctx context.Context) message {
 		for {
-			if m := run(ctx, w, values); m.Error != "" {
-				failed <- errors.New(m.Error)
-				return
+			if m := one(ctx); m.Error != "" {
+				return m
 			}
 			atomic.AddUint64(count(shared), 1)
 		}
-	}()
-	select {
-	case err := <-failed:
-		return err
-	case <-c.Closed():
-		return nil
-	}
+	}, err
 }
 
 // noiseWord is the command line of a process of background load.

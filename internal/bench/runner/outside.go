@@ -54,17 +54,12 @@ func (c counters) into(run *bench.RunResult) {
 type state struct {
 	affinity cpuset.Set
 	attr     kernel.SchedAttr
-	nice     int
 }
 
 func (r *Runner) stateOf(tid kernel.TID) (s state, err error) {
-	if s.affinity, err = r.Scheduler.Affinity(tid); err != nil {
-		return state{}, err
+	if s.affinity, err = r.Scheduler.Affinity(tid); err == nil {
+		s.attr, err = r.Scheduler.Attr(tid)
 	}
-	if s.attr, err = r.Scheduler.Attr(tid); err != nil {
-		return state{}, err
-	}
-	s.nice, err = r.Scheduler.Nice(tid)
 	return s, err
 }
 
@@ -72,16 +67,10 @@ func (r *Runner) stateOf(tid kernel.TID) (s state, err error) {
 // and returns the first difference in words, "" if there is none. A thread that
 // has ended cannot tell.
 func (r *Runner) touched(pid kernel.TID, want state) string {
-	threads, err := r.Proc.Threads(pid)
-	if err != nil {
-		return ""
-	}
+	threads, _ := r.Proc.Threads(pid)
 	for _, tid := range threads {
 		got, err := r.stateOf(tid)
-		if err != nil {
-			continue
-		}
-		if what := want.difference(got); what != "" {
+		if what := want.difference(got); err == nil && what != "" {
 			return fmt.Sprintf("%s of thread %d", what, tid)
 		}
 	}
@@ -96,8 +85,8 @@ func (s state) difference(now state) string {
 		return fmt.Sprintf("policy %s became %s", s.attr.Policy, now.attr.Policy)
 	case s.attr.RTPrio != now.attr.RTPrio:
 		return fmt.Sprintf("real-time priority %d became %d", s.attr.RTPrio, now.attr.RTPrio)
-	case s.nice != now.nice:
-		return fmt.Sprintf("nice %d became %d", s.nice, now.nice)
+	case s.attr.Nice != now.attr.Nice: // of the policies that heed it
+		return fmt.Sprintf("nice %d became %d", s.attr.Nice, now.attr.Nice)
 	}
 	return ""
 }

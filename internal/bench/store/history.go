@@ -132,18 +132,16 @@ func (h *History) add(line []byte) error {
 	if err := json.Unmarshal(line, &kind); err != nil {
 		return err
 	}
-	if kind.Type != "" && kind.V > recordVersion {
-		h.newer++
-		return nil
-	}
-	switch kind.Type {
-	case "":
+	switch {
+	case kind.Type == "":
 		return errNoType
-	case "study":
+	case kind.V > recordVersion:
+		h.newer++
+	case kind.Type == "study":
 		return read(line, h.addStudy)
-	case "grid":
+	case kind.Type == "grid":
 		return read(line, h.addGrid)
-	case "run":
+	case kind.Type == "run":
 		return read(line, h.addRun)
 	}
 	return nil
@@ -196,12 +194,6 @@ func (h *History) of(id string) *bench.Results {
 	return &h.Studies[i]
 }
 
-// Like returns the studies of the same work under the same background load on the
-// same host, oldest first.
-func (h History) Like(s bench.Study, host string) []bench.Results {
-	return slices.DeleteFunc(h.on(host), func(r bench.Results) bool { return !r.Study.SameWork(s) })
-}
-
 // Cells are the studies of a grid, in the order in which they were planned.
 func (h History) Cells(grid string) []bench.Results {
 	return slices.DeleteFunc(slices.Clone(h.Studies), func(r bench.Results) bool { return r.Study.Grid != grid })
@@ -210,12 +202,12 @@ func (h History) Cells(grid string) []bench.Results {
 // Before is the last study of the same work on the same host that was made before
 // this one and can be compared with it.
 func (h History) Before(now bench.Results) (bench.Earlier, bool) {
-	like := h.Like(now.Study, now.Conditions.Host)
+	all := h.on(now.Conditions.Host)
 	// By their order in the file: clocks are set back.
-	if at := slices.IndexFunc(like, func(r bench.Results) bool { return r.ID == now.ID }); at >= 0 {
-		like = like[:at]
+	if at := slices.IndexFunc(all, func(r bench.Results) bool { return r.ID == now.ID }); at >= 0 {
+		all = all[:at]
 	}
-	for _, then := range slices.Backward(like) {
+	for _, then := range slices.Backward(all) {
 		if e, ok := bench.Against(now, then); ok {
 			return e, true
 		}

@@ -38,9 +38,7 @@ func DefaultPath(getenv func(string) string, euid int) (string, error) {
 func (s *Store) Path() string { return s.path }
 
 // Begin keeps that a study began.
-func (s *Store) Begin(r bench.Results) error {
-	return s.append(newStudyRecord(r))
-}
+func (s *Store) Begin(r bench.Results) error { return s.append(newStudyRecord(r)) }
 
 // Add keeps a run of a study.
 func (s *Store) Add(study string, run bench.RunResult) error {
@@ -66,64 +64,47 @@ func (s *Store) append(record any) error {
 	}
 	return s.locked(func() error {
 		f, err := userfile.OpenState(s.path, os.O_RDWR|os.O_CREATE|os.O_APPEND)
+		if err == nil {
+			defer f.Close()
+			err = appendLine(f, line)
+		}
 		if err != nil {
 			return fmt.Errorf("store results: %w", err)
 		}
-		defer f.Close()
-		return appendLine(f, line)
+		return nil
 	})
 }
 
 func appendLine(f *os.File, line []byte) error {
-	size, torn, err := tail(f)
+	info, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("store results: %w", err)
+		return err
 	}
-	if torn { // by a crash: the rest of that line must not swallow this one
+	last := []byte{'\n'} // before the first line, too
+	if _, err := f.ReadAt(last, max(info.Size()-1, 0)); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if last[0] != '\n' { // torn by a crash: the rest of that line must not swallow this one
 		line = append([]byte{'\n'}, line...)
 	}
 	if _, err := f.Write(append(line, '\n')); err != nil {
-		// A full disk takes part of a line; what was there before stays readable.
-		return errors.Join(fmt.Errorf("store results: %w", err), f.Truncate(size))
+		return errors.Join(err, f.Truncate(info.Size())) // a full disk takes part of a line
 	}
 	return nil
 }
 
-// tail returns the file's size and whether its last line lacks its end.
-func tail(f *os.File) (size int64, torn bool, err error) {
-	info, err := f.Stat()
-	if err != nil || info.Size() == 0 {
-		return 0, false, err
-	}
-	var last [1]byte
-	if _, err := f.ReadAt(last[:], info.Size()-1); err != nil && !errors.Is(err, io.EOF) {
-		return 0, false, err
-	}
-	return info.Size(), last[0] != '\n', nil
-}
-
-// locked runs do while no other piton touches the files. The lock is on a file
-// of its own, since the file of results may be replaced.
+// locked runs do while no other piton touches the files. The lock is on a file of its own,
+// since that of the results may be replaced. It is there to stay: another process may hold it open.
 func (s *Store) locked(do func() error) error {
-	lock, err := s.lockFile(".lock")
-	if err != nil {
-		return err
+	lock, err := userfile.OpenState(s.path+".lock", os.O_RDWR|os.O_CREATE)
+	if err == nil {
+		defer lock.Close() // unlocks
+		err = kernel.Lock(lock)
 	}
-	defer lock.Close() // unlocks
-	if err := kernel.Lock(lock); err != nil {
+	if err != nil {
 		return fmt.Errorf("store results: %w", err)
 	}
 	return do()
-}
-
-// lockFile opens a file beside that of the results. It is there to stay: another
-// process may hold it open.
-func (s *Store) lockFile(suffix string) (*os.File, error) {
-	lock, err := userfile.OpenState(s.path+suffix, os.O_RDWR|os.O_CREATE)
-	if err != nil {
-		return nil, fmt.Errorf("store results: %w", err)
-	}
-	return lock, nil
 }
 
 // Hold makes a grid this process's own to run, until release is called or the
@@ -133,9 +114,9 @@ func (s *Store) Hold(grid string) (release func(), err error) {
 	if s == nil {
 		return func() {}, nil
 	}
-	f, err := s.lockFile(".grids.lock")
+	f, err := userfile.OpenState(s.path+".grids.lock", os.O_RDWR|os.O_CREATE)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("store results: %w", err)
 	}
 	place := fnv.New32a()
 	_, _ = place.Write([]byte(grid)) // never fails
@@ -150,22 +131,21 @@ func (s *Store) Hold(grid string) (release func(), err error) {
 // leaves the good ones alone in it.
 func (s *Store) moveAside() error {
 	aside, err := userfile.OpenState(s.CorruptPath(), os.O_WRONLY|os.O_CREATE|os.O_APPEND)
-	if err != nil {
-		return fmt.Errorf("move corrupt results: %w", err)
-	}
-	defer aside.Close()
-	err = userfile.ReplaceState(s.path, userfile.Synced, func(w io.Writer) error {
-		good := bufio.NewWriter(w)
-		_, _, err := s.scan(func(line []byte, ok bool) error {
-			to := io.Writer(good)
-			if !ok {
-				to = aside
-			}
-			_, err := to.Write(line)
-			return err
+	if err == nil {
+		defer aside.Close()
+		err = userfile.ReplaceState(s.path, userfile.Synced, func(w io.Writer) error {
+			good := bufio.NewWriter(w)
+			_, _, err := s.scan(func(line []byte, ok bool) error {
+				to := io.Writer(good)
+				if !ok {
+					to = aside
+				}
+				_, err := to.Write(line)
+				return err
+			})
+			return errors.Join(err, good.Flush(), aside.Sync())
 		})
-		return errors.Join(err, good.Flush(), aside.Sync())
-	})
+	}
 	if err != nil {
 		return fmt.Errorf("move corrupt results: %w", err)
 	}

@@ -55,8 +55,12 @@ func TestStoreGivesBackWhatItWasGiven(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, h.Notes)
 	assert.Equal(t, []bench.Results{one, two}, h.Studies)
-	assert.Len(t, h.Like(one.Study, "web-07"), 2)
-	assert.Empty(t, h.Like(one.Study, "db-01"))
+	earlier, ok := h.Before(two)
+	assert.True(t, ok)
+	assert.Equal(t, one.ID, earlier.Then.ID)
+	two.Conditions.Host = "db-01"
+	_, ok = h.Before(two)
+	assert.False(t, ok)
 }
 
 func TestANilStoreKeepsNothing(t *testing.T) {
