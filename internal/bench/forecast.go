@@ -49,8 +49,9 @@ const leastScaled = 0.001
 // the longest that differs in its length; ok is false when none of them tells.
 func (s Study) Forecast(studies []Results) (f Forecast, ok bool) {
 	if s.Workload == AttachWorkload { // its periods are given
-		return s.forecast(s.Period, 0), true
+		return s.Paced(s.Period, 0), true
 	}
+	s = s.Canonical()
 	longest := leastScaled
 	for _, r := range slices.Backward(studies) {
 		factor, like := s.longer(r.Study)
@@ -58,11 +59,11 @@ func (s Study) Forecast(studies []Results) (f Forecast, ok bool) {
 		switch {
 		case !like || !known:
 		case factor == 1:
-			return s.forecast(each, work), true
+			return s.Paced(each, work), true
 		case work > longest:
 			longest = work
 			more := time.Duration(work * (factor - 1) * float64(time.Second))
-			f, ok = s.forecast(each+more, work*factor), true
+			f, ok = s.Paced(each+more, work*factor), true
 		}
 	}
 	return f, ok
@@ -119,6 +120,7 @@ func misfit(work float64) float64 {
 // the same work took; ok is false where that is not known. A length that was used before
 // stays, so that studies can be compared.
 func (s Study) Fitted(studies []Results) (fitted Study, ok bool) {
+	s = s.Canonical()
 	w, values, err := s.settings()
 	length := values.Int(w.Length)
 	f, known := s.Forecast(studies)
@@ -158,12 +160,8 @@ func roundDigits(v float64) float64 {
 	return math.Round(v/power) * power
 }
 
-// Trial estimates the study's time from its first run.
-func (s Study) Trial(first RunResult, took time.Duration) Forecast {
-	return s.forecast(took, first.Seconds)
-}
-
-func (s Study) forecast(each time.Duration, work float64) Forecast {
+// Paced is the forecast where a run takes so long, and its work so many seconds.
+func (s Study) Paced(each time.Duration, work float64) Forecast {
 	return Forecast{Runs: s.Total(), Each: each, Work: work, Budget: s.Budget, Until: s.Until > 0}
 }
 

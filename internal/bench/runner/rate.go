@@ -37,11 +37,11 @@ type Meter interface {
 
 // rates are those of the kernel, for any process.
 var rates = []Rate{
-	{Name: "run-delay", Help: "run delay of its threads", Unit: "ms/s", Open: threadFigure(runDelayMs).meter},
+	{Name: "run-delay", Help: "run delay of its threads", Unit: "ms/s", Open: runDelayMs.meter},
 	{Name: "cpu", Help: "CPU time", Unit: "ms/s", Higher: true, Open: cpuMeter},
-	{Name: "migrations", Help: "migrations of its threads", Unit: "/s", Open: threadFigure(migrationsOf).meter},
-	{Name: "switches", Help: "voluntary context switches", Unit: "/s", Higher: true, Open: threadFigure(voluntary).meter},
-	{Name: "preemptions", Help: "involuntary context switches", Unit: "/s", Open: threadFigure(involuntary).meter},
+	{Name: "migrations", Help: "migrations of its threads", Unit: "/s", Open: migrationsOf.meter},
+	{Name: "switches", Help: "voluntary context switches", Unit: "/s", Higher: true, Open: voluntary.meter},
+	{Name: "preemptions", Help: "involuntary context switches", Unit: "/s", Open: involuntary.meter},
 	{Name: "bytes", Help: "bytes read and written; where there is eBPF, those sent and received as well", Unit: "B/s", Higher: true, Open: bytesMeter},
 	{Name: "calls", Help: "system calls (eBPF)", Unit: "/s", Higher: true, Open: callsMeter},
 	{Name: "instructions", Help: "instructions (hardware counter)", Unit: "/s", Higher: true, Open: instructionsMeter},
@@ -218,22 +218,17 @@ func (m *threads) Grown() (float64, error) {
 
 func (*threads) Close() {}
 
-func runDelayMs(p procfs.FS, pid, tid kernel.TID) (float64, error) {
-	s, err := p.Schedstat(pid, tid)
-	return float64(s.RunDelayNs) / float64(time.Millisecond), err
-}
+var (
+	runDelayMs   = figureOf(procfs.FS.Schedstat, func(s procfs.Schedstat) float64 { return float64(s.RunDelayNs) / float64(time.Millisecond) })
+	migrationsOf = figureOf(procfs.FS.Sched, func(s procfs.Sched) float64 { return float64(s.Migrations) })
+	voluntary    = figureOf(procfs.FS.ThreadStatus, func(s procfs.Status) float64 { return float64(s.VoluntarySwitches) })
+	involuntary  = figureOf(procfs.FS.ThreadStatus, func(s procfs.Status) float64 { return float64(s.InvoluntarySwitches) })
+)
 
-func migrationsOf(p procfs.FS, pid, tid kernel.TID) (float64, error) {
-	s, err := p.Sched(pid, tid)
-	return float64(s.Migrations), err
-}
-
-func voluntary(p procfs.FS, pid, tid kernel.TID) (float64, error) {
-	s, err := p.ThreadStatus(pid, tid)
-	return float64(s.VoluntarySwitches), err
-}
-
-func involuntary(p procfs.FS, pid, tid kernel.TID) (float64, error) {
-	s, err := p.ThreadStatus(pid, tid)
-	return float64(s.InvoluntarySwitches), err
+// figureOf is one of those of a file that each thread has.
+func figureOf[F any](read func(p procfs.FS, pid, tid kernel.TID) (F, error), of func(F) float64) threadFigure {
+	return func(p procfs.FS, pid, tid kernel.TID) (float64, error) {
+		file, err := read(p, pid, tid)
+		return of(file), err
+	}
 }

@@ -19,12 +19,17 @@ import (
 // Wolfe & Chicken, Nonparametric Statistical Methods, section 4.2-4.3).
 func Shift(xs, ys []float64, confidence float64) (estimate, low, high float64, haveInterval bool) {
 	d := newDifferences(xs, ys)
-	estimate = (d.at((d.len()-1)/2) + d.at(d.len()/2)) / 2
-	k := lowerRank(len(xs), len(ys), (1-confidence)/2)
+	return middle(d.len(), d.at, lowerRank(len(xs), len(ys), (1-confidence)/2))
+}
+
+// middle is the median of n values in their order, with the interval from the kth to the kth
+// from the end; there is none for k = 0.
+func middle(n int, at func(rank int) float64, k int) (median, low, high float64, haveInterval bool) {
+	median = (at((n-1)/2) + at(n/2)) / 2
 	if k == 0 {
-		return estimate, 0, 0, false
+		return median, 0, 0, false
 	}
-	return estimate, d.at(k - 1), d.at(d.len() - k), true
+	return median, at(k - 1), at(n - k), true
 }
 
 // SmallestP is the two-sided p value of the Mann-Whitney test for samples of m and n that do
@@ -106,14 +111,13 @@ func (d differences) at(rank int) float64 {
 	return ordered(low) + 0 // -0 is 0
 }
 
-// order numbers the floating-point numbers in their order; ordered is its inverse.
-// Those below 0 have the sign bit, and more of the others the lower they are.
+// order numbers the floating-point numbers in their order; ordered is its inverse. Those
+// below 0 have the sign bit, and more of the others the lower they are.
 func order(v float64) uint64 {
-	bits := math.Float64bits(v)
-	if bits>>63 == 0 {
-		return bits | 1<<63
+	if math.Signbit(v) {
+		return ^math.Float64bits(v)
 	}
-	return ^bits
+	return math.Float64bits(v) | 1<<63
 }
 
 func ordered(n uint64) float64 {

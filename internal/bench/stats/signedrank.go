@@ -94,12 +94,7 @@ func Center(ds []float64, confidence float64) (estimate, low, high float64, have
 		}
 	}
 	slices.Sort(walsh)
-	estimate = (walsh[(len(walsh)-1)/2] + walsh[len(walsh)/2]) / 2
-	k := lowerSignedRank(n, (1-confidence)/2)
-	if k == 0 {
-		return estimate, 0, 0, false
-	}
-	return estimate, walsh[k-1], walsh[len(walsh)-k], true
+	return middle(len(walsh), func(rank int) float64 { return walsh[rank] }, lowerSignedRank(n, (1-confidence)/2))
 }
 
 // lowerSignedRank is the largest k with P(W ≤ k-1) ≤ tail for the sum of positive

@@ -202,7 +202,7 @@ func (h History) Cells(grid string) []bench.Results {
 // Before is the last study of the same work on the same host that was made before
 // this one and can be compared with it.
 func (h History) Before(now bench.Results) (bench.Earlier, bool) {
-	all := h.on(now.Conditions.Host)
+	all := h.On(now.Conditions.Host)
 	// By their order in the file: clocks are set back.
 	if at := slices.IndexFunc(all, func(r bench.Results) bool { return r.ID == now.ID }); at >= 0 {
 		all = all[:at]
@@ -215,18 +215,7 @@ func (h History) Before(now bench.Results) (bench.Earlier, bool) {
 	return bench.Earlier{}, false
 }
 
-// Forecast estimates the time of a study from the stored ones of the host, see
-// bench.Study.Forecast.
-func (h History) Forecast(s bench.Study, host string) (f bench.Forecast, ok bool) {
-	return s.Canonical().Forecast(h.on(host))
-}
-
-// Fitted is the study with a length that suits the host, see bench.Study.Fitted.
-func (h History) Fitted(s bench.Study, host string) (bench.Study, bool) {
-	return s.Canonical().Fitted(h.on(host))
-}
-
-// on are the studies made on a host.
-func (h History) on(host string) []bench.Results {
+// On are the studies made on a host.
+func (h History) On(host string) []bench.Results {
 	return slices.DeleteFunc(slices.Clone(h.Studies), func(r bench.Results) bool { return r.Conditions.Host != host })
 }

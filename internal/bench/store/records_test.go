@@ -51,16 +51,16 @@ func TestForecast(t *testing.T) {
 	}
 	h := History{Studies: []bench.Results{past}}
 	s := bench.Study{Workload: "w", Runs: 20, Warmup: 1, Placements: []bench.Placement{"normal", "batch"}}
-	f, ok := h.Forecast(s, "web-07")
+	f, ok := s.Forecast(h.On("web-07"))
 	require.True(t, ok)
 	assert.Equal(t, "about 1.2 s a run, 42 runs, 50 s", f.Sentence())
 	s.Budget, s.Until = 30*time.Second, 0.01
-	f, _ = h.Forecast(s, "web-07")
+	f, _ = s.Forecast(h.On("web-07"))
 	assert.Equal(t, "about 1.2 s a run, at least 42 runs, 30 s", f.Sentence())
-	_, ok = h.Forecast(s, "elsewhere")
+	_, ok = s.Forecast(h.On("elsewhere"))
 	assert.False(t, ok)
 	assert.Equal(t, "about 2.0 s a run, 42 runs, 1:24 min",
-		bench.Study{Workload: "w", Runs: 20, Warmup: 1, Placements: s.Placements}.Trial(past.Runs[0], 2*time.Second).Sentence())
+		bench.Study{Workload: "w", Runs: 20, Warmup: 1, Placements: s.Placements}.Paced(2*time.Second, past.Runs[0].Seconds).Sentence())
 }
 
 func TestJSONLines(t *testing.T) {

@@ -275,14 +275,14 @@ func runBench(ctx context.Context, a *app.App, study bench.Study, o *benchOption
 // fitted is the study with a length that suits the machine, by stored results or by a trial.
 func fitted(ctx context.Context, r *runner.Runner, study bench.Study) (bench.Study, error) {
 	h, _ := r.Store.Read() // its error is reported with the results
-	if fit, ok := h.Fitted(study, r.Conditions().Host); ok {
+	if fit, ok := study.Fitted(h.On(r.Conditions().Host)); ok {
 		return fit, nil
 	}
 	trial, err := r.Trial(ctx, study)
 	if err != nil {
 		return study, err
 	}
-	fit, _ := study.Canonical().Fitted([]bench.Results{trial})
+	fit, _ := study.Fitted([]bench.Results{trial})
 	return fit, nil
 }
 

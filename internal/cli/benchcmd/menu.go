@@ -55,9 +55,9 @@ func menu(a *app.App, cmd *cobra.Command) error {
 // stored results, and reads a number or a name.
 func choose(in io.Reader, out io.Writer, h store.History, host string, width int) (string, error) {
 	for i, w := range workloads.All {
-		s, _ := h.Fitted(bench.DefaultStudy(w, mayRealTime()), host)
+		s, _ := bench.DefaultStudy(w, mayRealTime()).Fitted(h.On(host))
 		length := "a trial run shows how long it takes"
-		if f, ok := h.Forecast(s, host); ok {
+		if f, ok := s.Forecast(h.On(host)); ok {
 			length = strings.TrimPrefix(s.Length()+": ", ": ") + f.Sentence()
 		}
 		line := fmt.Sprintf("%3d  %-10s %-56s %s", i+1, w.Name, w.Help, length)

@@ -53,7 +53,7 @@ func (o *benchOutput) forecast(host string) {
 	if err != nil {
 		return // end reports it
 	}
-	if f, ok := h.Forecast(o.study, host); ok {
+	if f, ok := o.study.Forecast(h.On(host)); ok {
 		o.printForecast(f)
 	}
 }
@@ -72,7 +72,7 @@ func (o *benchOutput) printForecast(f bench.Forecast) {
 // event prints a run that ended, and the progress of the study.
 func (o *benchOutput) event(e bench.Event) {
 	if e.Ended && !o.forecasted {
-		o.printForecast(o.study.Trial(e.Run, time.Since(e.Run.Started)))
+		o.printForecast(o.study.Paced(time.Since(e.Run.Started), e.Run.Seconds))
 	}
 	o.progress(e)
 	if !e.Ended || o.err != nil {

@@ -138,7 +138,7 @@ func (v *View) ExtendStudy() tea.Cmd {
 // known of how long a run takes: the form was answered before its trial run had ended.
 func (v *View) unfitted(s bench.Study) bool {
 	i := slices.IndexFunc(v.o.Workloads, func(w workload.Workload) bool { return w.Name == s.Workload })
-	_, known := v.known().Forecast(s, v.o.Host)
+	_, known := s.Forecast(v.known())
 	return i >= 0 && !known && slices.Equal(s.Args, v.o.Workloads[i].Args(nil))
 }
 
@@ -162,7 +162,7 @@ func studyStep(soFar bench.Results, e bench.Event, left string) step {
 // timeLeft is an estimate from stored results; where there are none, the first run is
 // the trial.
 func (v *View) timeLeft(s bench.Study) string {
-	if f, ok := v.known().Forecast(s, v.o.Host); ok {
+	if f, ok := s.Forecast(v.known()); ok {
 		return "about " + chart.Clock(f.Total()) + " left"
 	}
 	return "trial run, to estimate the time"

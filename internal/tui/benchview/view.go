@@ -117,7 +117,7 @@ func (v *View) StartStudy() tea.Cmd {
 		return v.refuseSecond()
 	}
 	form := NewForm(v.o.Workloads, v.last, v.usual)
-	form.Forecast = func(s bench.Study) (bench.Forecast, bool) { return v.known().Forecast(s, v.o.Host) }
+	form.Forecast = func(s bench.Study) (bench.Forecast, bool) { return s.Forecast(v.known()) }
 	if v.o.Runner != nil {
 		form.Try = func(s bench.Study) tea.Cmd { return v.try(form, s) }
 	}
@@ -125,15 +125,14 @@ func (v *View) StartStudy() tea.Cmd {
 }
 
 // known is what is known of how long runs take.
-func (v *View) known() store.History {
-	return store.History{Studies: append(slices.Clone(v.trials), v.stored.Studies...)}
+func (v *View) known() []bench.Results {
+	return append(slices.Clone(v.trials), v.stored.On(v.o.Host)...)
 }
 
 // usual is the study of a workload that the form shows at first: its own placements, and a
 // length that suits the machine where that is known.
 func (v *View) usual(w workload.Workload) bench.Study {
-	s := bench.DefaultStudy(w, v.o.RealTime)
-	s, _ = v.known().Fitted(s, v.o.Host)
+	s, _ := bench.DefaultStudy(w, v.o.RealTime).Fitted(v.known())
 	return s
 }
 
@@ -142,7 +141,6 @@ func (v *View) try(form *Form, s bench.Study) tea.Cmd {
 	runner := v.o.Runner
 	return func() tea.Msg {
 		r, err := runner.Trial(context.Background(), s)
-		r.Conditions.Host = v.o.Host
 		return func() tea.Cmd {
 			if err == nil {
 				v.trials = append(v.trials, r)
