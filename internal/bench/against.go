@@ -36,8 +36,7 @@ const (
 
 // Differences says in words in what a study's conditions differ from earlier
 // ones. What is not known of either is no difference.
-func (c Conditions) Differences(earlier Conditions) []string {
-	var out []string
+func (c Conditions) Differences(earlier Conditions) (out []string) {
 	now, then := c.List(), earlier.List()
 	for i, f := range now {
 		if f.Name != "load" && f.Name != "steal" && f.Value != "" && then[i].Value != "" && f.Value != then[i].Value {

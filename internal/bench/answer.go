@@ -91,12 +91,11 @@ func (c Comparison) short() string {
 }
 
 // list joins parts with commas.
-func list(cs []Comparison, part func(Comparison) string) string {
-	var out []string
+func list(cs []Comparison, part func(Comparison) string) (text string) {
 	for _, c := range cs {
-		out = append(out, part(c))
+		text += ", " + part(c)
 	}
-	return strings.Join(out, ", ")
+	return strings.TrimPrefix(text, ", ")
 }
 
 // widest is the comparison that rules out the least.

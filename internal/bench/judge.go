@@ -105,7 +105,9 @@ func Judge(r Results) Report {
 	}
 	correct(rep.Comparisons, r.Study.Added)
 	rep.Short = r.Study.ShortRuns(rep.Shortest())
+	measured, asked := 0, rep.Asked*len(rep.Arms)
 	for _, a := range rep.Arms {
+		measured += a.Runs + a.Failed + a.Touched
 		if a.Failed > 0 {
 			rep.Warnings = append(rep.Warnings, fmt.Sprintf("%s: %s failed and left out: %s", a.Placement, chart.Plural(a.Failed, "run"), a.err))
 		}
@@ -127,9 +129,8 @@ func Judge(r Results) Report {
 	if steal, _ := mean(r.Runs, func(run RunResult) (float64, bool) { return run.StealShare, run.HaveSteal }); steal >= noticeableSteal {
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("the hypervisor took %s of the CPUs' time during the runs", chart.Percent(steal)))
 	}
-	measured := slices.DeleteFunc(slices.Clone(r.Runs), func(run RunResult) bool { return run.Index < 0 })
-	if n, asked := len(measured), rep.Asked*len(rep.Arms); r.Study.Grid == "" && n > 0 && n < asked {
-		rep.Warnings = append(rep.Warnings, fmt.Sprintf("ended early: %d of %s", n, chart.Plural(asked, "run")))
+	if r.Study.Grid == "" && measured > 0 && measured < asked {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("ended early: %d of %s", measured, chart.Plural(asked, "run")))
 	}
 	rep.Warnings = append(rep.Warnings, countWarnings(r.Runs)...)
 	return rep
@@ -197,18 +198,15 @@ func newArm(p Placement, runs []RunResult) Arm {
 		case run.Touched:
 			a.Touched++
 			a.touched = cmp.Or(a.touched, run.TouchedWhat)
-		}
-		if !run.Valid() {
-			continue
-		}
-		a.values = append(a.values, run.Metric)
-		work = append(work, run.Seconds)
-		if run.HaveMigrations() {
-			migrations = append(migrations, float64(run.Migrations))
-		}
-		if run.HaveRunDelay && run.Wall > 0 {
-			wanted := run.RunDelay + run.User + run.System
-			wait = append(wait, run.RunDelay.Seconds()/max(run.Wall, wanted).Seconds())
+		default:
+			a.values, work = append(a.values, run.Metric), append(work, run.Seconds)
+			if run.HaveMigrations() {
+				migrations = append(migrations, float64(run.Migrations))
+			}
+			if run.HaveRunDelay && run.Wall > 0 {
+				wanted := run.RunDelay + run.User + run.System
+				wait = append(wait, run.RunDelay.Seconds()/max(run.Wall, wanted).Seconds())
+			}
 		}
 	}
 	if a.Runs = len(a.values); a.Runs == 0 {

@@ -167,22 +167,18 @@ func (s *Spec) addCPUs(name, value string, hasValue bool) error {
 // Name is the placement's one spelling: CPUs, aggregation, then policy, then nice.
 func (s Spec) Name() Placement {
 	var parts []string
-	if s.Strategy != "" {
-		parts = append(parts, string(s.Strategy))
+	add := func(given bool, part ...any) {
+		if given {
+			parts = append(parts, strings.ToLower(fmt.Sprint(part...)))
+		}
 	}
-	if s.CPUs != "" {
-		parts = append(parts, "cpu:"+s.CPUs)
-	}
-	if s.Aggregate {
-		parts = append(parts, aggregateWord)
-	}
-	if s.Policy.RealTime() {
-		parts = append(parts, fmt.Sprintf("%s:%d", strings.ToLower(s.Policy.String()), s.RTPrio))
-	} else if s.Policy != kernel.Other {
-		parts = append(parts, strings.ToLower(s.Policy.String()))
-	}
+	add(s.Strategy != "", s.Strategy)
+	add(s.CPUs != "", "cpu:", s.CPUs)
+	add(s.Aggregate, aggregateWord)
+	add(s.Policy.RealTime(), s.Policy, ":", s.RTPrio)
+	add(!s.Policy.RealTime() && s.Policy != kernel.Other, s.Policy)
 	if s.Nice != nil {
-		parts = append(parts, "nice:"+strconv.Itoa(*s.Nice))
+		add(true, "nice:", *s.Nice)
 	}
 	return cmp.Or(Placement(strings.Join(parts, "+")), Normal)
 }

@@ -38,28 +38,24 @@ func Rows(rep Report) (rows []Row) {
 		most = max(most, a.Median)
 	}
 	scale := chart.ScaleFor(most, rep.Metric.BaseUnit())
+	cell := func(have bool, text string) string {
+		if have {
+			return text
+		}
+		return None
+	}
 	for i, a := range rep.Arms {
-		r := Row{Placement: string(a.Placement), Median: None, Interval: None, Migrations: None, RunDelay: None, Verdict: None, Against: None}
+		r := Row{Placement: string(a.Placement), Median: cell(a.Runs > 0, scale.Format(a.Median)), RunDelay: cell(a.HaveWait, chart.Percent(a.Wait)),
+			Interval:   cell(a.HaveInterval, scale.Number(a.Low)+"–"+scale.Format(a.High)),
+			Migrations: cell(a.HaveMigrations, chart.Quantity(a.Migrations, ""))}
 		switch {
 		case a.Runs == 0 && a.Failed > 0:
 			r.Verdict, r.Against = "every run failed", "every run failed"
 		case i > 0:
 			c := rep.Comparisons[i-1]
 			r.Verdict, r.Against, r.Different, r.Better = c.Verdict, c.against(), c.Different, c.Better()
-		case a.Runs > 0:
-			r.Verdict, r.Against = "base", "base"
-		}
-		if a.Runs > 0 {
-			r.Median = scale.Format(a.Median)
-		}
-		if a.HaveInterval {
-			r.Interval = scale.Number(a.Low) + "–" + scale.Format(a.High)
-		}
-		if a.HaveMigrations {
-			r.Migrations = chart.Quantity(a.Migrations, "")
-		}
-		if a.HaveWait {
-			r.RunDelay = chart.Percent(a.Wait)
+		default:
+			r.Verdict, r.Against = cell(a.Runs > 0, "base"), cell(a.Runs > 0, "base")
 		}
 		rows = append(rows, r)
 	}
@@ -158,8 +154,7 @@ func newColumn(heading string, rows []Row, width int, cell func(Row) string) tab
 func (c tableColumn) width() int { return utf8.RuneCountInString(c[0]) }
 
 // Lines draws a study: its answer, a table with a line for each placement, and its runs.
-func (rep Report) Lines(o TableOptions) []Line {
-	var out []Line
+func (rep Report) Lines(o TableOptions) (out []Line) {
 	gap := func() {
 		if !o.Tight && len(out) > 0 {
 			out = append(out, Line{})
@@ -294,14 +289,11 @@ func WriteText(w io.Writer, r Results, o TableOptions) error {
 
 // Quality is how quiet it was, and how many answers were right.
 func (rep Report) Quality() string {
-	var parts []string
-	if text := rep.Quiet(); text != "" {
-		parts = append(parts, text)
-	}
+	text := rep.Quiet()
 	if rep.answered > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d right", rep.right, rep.answered))
+		text += fmt.Sprintf(", %d of %d right", rep.right, rep.answered)
 	}
-	return strings.Join(parts, ", ")
+	return strings.TrimPrefix(text, ", ")
 }
 
 // MostNotes is how many notes are shown under a study.

@@ -123,8 +123,7 @@ type noise []*child.Process
 
 // startNoise starts n of them. They end with the thread that calls, which has to
 // stay locked until stop; see kernel.DieWithParent.
-func (r *Runner) startNoise(n int) (noise, error) {
-	var all noise
+func (r *Runner) startNoise(n int) (all noise, err error) {
 	for range n {
 		p, err := child.Start(context.Background(), child.Command{Name: "background load", Argv: r.command(noiseWord), Env: r.Env, Mute: true})
 		if err != nil {

@@ -23,11 +23,8 @@ type Papers interface {
 	Run(ctx context.Context, chosen []paper.Paper, budget time.Duration, on func(paper.Progress)) (g bench.Grid, all []bench.Results, remark string, err error)
 }
 
-// budgets are the time limits offered, allBudget the one that is offered first for all
-// studies.
-var budgets = []time.Duration{time.Minute, 5 * time.Minute, allBudget, 30 * time.Minute}
-
-const allBudget = 10 * time.Minute
+// budgets are the time limits offered: the second at first, for several studies the third.
+var budgets = []time.Duration{time.Minute, 5 * time.Minute, 10 * time.Minute, 30 * time.Minute}
 
 // Reproduce asks for a published study and runs it.
 func (v *View) Reproduce() tea.Cmd {
@@ -49,11 +46,7 @@ func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
 	for _, b := range budgets {
 		items = append(items, dialog.Item{Label: chart.Plural(int(b.Minutes()), "minute"), Detail: "sizes are chosen to fit", Value: b})
 	}
-	usual := 1
-	if len(chosen) > 1 {
-		usual = slices.Index(budgets, allBudget)
-	}
-	return v.o.Dialogs.Push(dialog.NewMenu("Time limit", items, usual), dialog.Answered(func(budget time.Duration) tea.Cmd {
+	return v.o.Dialogs.Push(dialog.NewMenu("Time limit", items, min(len(chosen), 2)), dialog.Answered(func(budget time.Duration) tea.Cmd {
 		if v.Running() {
 			return nil
 		}

@@ -52,8 +52,7 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 }
 
 // upper is what is known of the study shown, line by line.
-func (v *View) upper(width int, th *theme.Theme) []string {
-	var lines []string
+func (v *View) upper(width int, th *theme.Theme) (lines []string) {
 	for _, n := range v.notes {
 		lines = append(lines, rows.Indented(th, th.Warn, n, width)...)
 	}
@@ -178,11 +177,10 @@ func (v *View) ended(s study, past bool, width int, th *theme.Theme) []string {
 
 // table draws a study (bench.Report.Lines), in colours that the words and glyphs say too. The
 // answer alone is bold.
-func table(rep bench.Report, o bench.TableOptions, th *theme.Theme) []string {
+func table(rep bench.Report, o bench.TableOptions, th *theme.Theme) (out []string) {
 	width := o.Width
 	o.Width, o.ASCII = width-2, th.ASCII // a blank on either side
 	style := map[bench.Part]theme.Style{bench.AnswerPart: th.Strong, bench.HeadPart: th.Header, bench.GoodPart: th.Good, bench.BadPart: th.Warn}
-	var out []string
 	for _, line := range rep.Lines(o) {
 		var r rows.Row
 		r.Add(th.Text, " ")

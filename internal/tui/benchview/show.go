@@ -86,8 +86,7 @@ func (v *View) Command() string {
 }
 
 // drawn are the lines of a picture, in ASCII where the terminal has no more.
-func drawn(lines []string, width int, th *theme.Theme) []string {
-	var out []string
+func drawn(lines []string, width int, th *theme.Theme) (out []string) {
 	for _, l := range lines {
 		if th.ASCII {
 			l = chart.ASCII.Replace(l)
@@ -144,8 +143,7 @@ func (v *View) say(title string, lines ...string) tea.Cmd {
 }
 
 // tables draws the tables of published studies.
-func (v *View) tables(all []report.Section, width int, th *theme.Theme) []string {
-	var lines []string
+func (v *View) tables(all []report.Section, width int, th *theme.Theme) (lines []string) {
 	for _, s := range all {
 		lines = append(v.gap(lines), th.Header.Render(" "+rows.Text(th, s.Title)))
 		s.Title, s.Lead = "", nil
@@ -163,8 +161,7 @@ func sectionText(s report.Section, width int) []string {
 }
 
 // wholePaper is everything that the terminal can show of published studies.
-func wholePaper(chosen []paper.Paper, m paper.Machine, all []bench.Results, width int) []string {
-	var lines []string
+func wholePaper(chosen []paper.Paper, m paper.Machine, all []bench.Results, width int) (lines []string) {
 	for _, p := range chosen {
 		s := p.Section(m, all)
 		lines = append(lines, sectionText(s, width)...)
