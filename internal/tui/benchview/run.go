@@ -53,17 +53,24 @@ func (v *View) begin(first step, w work) tea.Cmd {
 			msg = func() tea.Cmd { return v.end(j, last, err) }
 		})
 		return msg
-	}, func() tea.Msg { return v.wait(j) })
+	}, v.next(j))
 }
 
-// wait is the command that waits for the next step.
-func (v *View) wait(j *job) tea.Msg {
-	judge, ok := j.Next()
-	if !ok {
-		return nil
+// next is the command that waits for the next step, and shows it.
+func (v *View) next(j *job) tea.Cmd {
+	return func() tea.Msg {
+		judge, ok := j.Next()
+		if !ok {
+			return nil
+		}
+		s := judge()
+		return func() tea.Cmd {
+			if v.run.job == j && !v.run.ended {
+				v.run.step = s
+			}
+			return v.next(j)
+		}
 	}
-	s := judge()
-	return func() tea.Cmd { return v.step(j, s) }
 }
 
 // start runs a study, by its placements in the spelling that the runner gives its runs.
@@ -166,15 +173,6 @@ func (v *View) timeLeft(s bench.Study) string {
 		return "about " + chart.Clock(f.Total()) + " left"
 	}
 	return "trial run, to estimate the time"
-}
-
-// step takes what a run did, and waits for the next step.
-func (v *View) step(j *job, s step) tea.Cmd {
-	if v.run.job != j || v.run.ended {
-		return nil
-	}
-	v.run.step = s
-	return func() tea.Msg { return v.wait(j) }
 }
 
 // end takes the final results, and reads the history anew, which has them too.

@@ -1,6 +1,7 @@
 package benchview
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/bench/store"
 	"piton/internal/kernel"
+	"piton/internal/tui/live"
 	"piton/internal/tui/theme"
 	"piton/internal/tuitest/golden"
 )
@@ -127,8 +129,10 @@ func TestMessagesOfAnEarlierStudyAreDropped(t *testing.T) {
 	p := newPilot(t, &fakeRunner{}, &fakeStore{})
 	p.run(p.view.start(sampleStudy()))
 	before := p.view.run.report
-	assert.Nil(t, p.view.step(&job{}, step{}))
-	assert.Nil(t, p.view.end(&job{}, step{}, errStore))
+	other := live.New[func() step]()
+	other.Work(func(_ context.Context, tell func(func() step)) { tell(func() step { return step{} }) })
+	p.run(p.view.next(other))
+	assert.Nil(t, p.view.end(other, step{}, errStore))
 	assert.Equal(t, before, p.view.run.report)
 	assert.Empty(t, p.view.run.failure)
 }
