@@ -90,7 +90,6 @@ func (c Comparison) short() string {
 	return string(c.Other.Placement) + verb + c.change()
 }
 
-// list joins parts with commas.
 func list(cs []Comparison, part func(Comparison) string) (text string) {
 	for _, c := range cs {
 		text += ", " + part(c)
@@ -139,7 +138,6 @@ func (rep Report) unjudged(cs []Comparison) string {
 	return fmt.Sprintf("No placement has a run to compare with %s.", rep.Arms[0].Placement)
 }
 
-// alone is the answer of a study of one placement.
 func (rep Report) alone(a Arm) string {
 	text := fmt.Sprintf("%s: %s %s", a.Placement, rep.Metric.Noun(), rep.Metric.Format(a.Median))
 	if a.HaveInterval {

@@ -149,8 +149,7 @@ type RunResult struct {
 	CPUs      string     `json:"cpus"`   // cpulist it was placed on, "" if not restricted
 	Reason    string     `json:"reason"` // why it was placed there, in the placer's words
 	Answer    string     `json:"answer"` // as the workload printed it
-	// Wall is from the start of the work to its answer; process start and
-	// exit are not in it.
+	// Wall is from the start of the work to its answer; process start and exit are not in it.
 	Wall            time.Duration   `json:"-"`
 	User            time.Duration   `json:"-"`                // of the whole process, start and exit included
 	System          time.Duration   `json:"-"`                //
@@ -179,8 +178,7 @@ type RunResult struct {
 	Seconds         float64         `json:"work_s"`                // the workload's own timing of its work
 }
 
-// Valid reports whether the run counts in a comparison: measured, right, and
-// left alone.
+// Valid reports whether the run counts in a comparison: measured, right, and left alone.
 func (r RunResult) Valid() bool { return r.Index >= 0 && r.Err == "" && !r.Touched }
 
 // Results is a study with everything that came of it so far.
@@ -248,8 +246,7 @@ func (s Study) Metric() workload.Metric {
 	return w.Metric
 }
 
-// SameWork reports whether both studies measure the same work under the same
-// background load.
+// SameWork reports whether both studies measure the same work under the same background load.
 func (s Study) SameWork(o Study) bool {
 	return s.Workload == o.Workload && slices.Equal(s.Args, o.Args) && s.Noise == o.Noise && s.Figure == o.Figure
 }

@@ -56,7 +56,6 @@ func word(path string) string {
 	return string(bytes.TrimSpace(b))
 }
 
-// governors lists the different cpufreq governors in use.
 func governors(root string) string {
 	var names []string
 	for _, f := range tree.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor") {

@@ -227,10 +227,9 @@ func newSample(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 }
 
-// compare tests by ranks. It estimates on logarithms, since what a placement
-// saves is a share of the time; figures of 0 or less have none, so where there are
-// some it estimates the difference, as a share of the base's median if that is
-// above 0.
+// compare tests by ranks. It estimates on logarithms, since what a placement saves is a share
+// of the time; figures of 0 or less have none, so where there are some it estimates the
+// difference, as a share of the base's median if that is above 0.
 func compare(metric workload.Metric, base, other Arm) Comparison {
 	c := Comparison{Metric: metric, Base: base, Other: other, P: 1, PAdjusted: 1, Comparable: base.Runs > 0 && other.Runs > 0}
 	if !c.Comparable {

@@ -13,10 +13,9 @@ import (
 	"piton/workloads/workload"
 )
 
-// Placement is how the runs of one arm are placed: "normal", "least-loaded",
-// "fifo:10", "rr:10", "batch", "idle", "nice:-5", "cpu:3" (any CPUS expression),
-// "pack", "spread", "llc", "node", "sibling-free", "aggregate", and several joined
-// with "+": "least-loaded+fifo:10".
+// Placement is how the runs of one arm are placed: "normal", "least-loaded", "fifo:10",
+// "rr:10", "batch", "idle", "nice:-5", "cpu:3" (any CPUS expression), "pack", "spread", "llc",
+// "node", "sibling-free", "aggregate", and several joined with "+": "least-loaded+fifo:10".
 type Placement string
 
 // Normal is the placement that changes nothing.
@@ -84,7 +83,6 @@ func (s Spec) Privileged() bool {
 	return s.Aggregate || s.Policy.RealTime() || s.Nice != nil && *s.Nice < 0
 }
 
-// aggregateWord is the part of a Placement that stands for Spec.Aggregate.
 const aggregateWord = "aggregate"
 
 // ParsePlacement reads a Placement. The error is one sentence that names the

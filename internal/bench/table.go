@@ -14,8 +14,7 @@ import (
 // None is a cell without a value.
 const None = "–"
 
-// Row is one arm in words. The screen, the text table and the reports take them
-// from here.
+// Row is one arm in words. The screen, the text table and the reports take them from here.
 type Row struct {
 	Placement  string
 	Median     string // "6.54 ms", in a unit that all rows share

@@ -14,8 +14,7 @@ import (
 // and the scheduler has done what a new placement asks of it.
 const settle = 0.1
 
-// validate is Study.ValidateCounts, and of a study of a process also whether its rate
-// is known.
+// validate is Study.ValidateCounts, and of a study of a process also whether its rate is known.
 func validate(study bench.Study) error {
 	if err := study.ValidateCounts(); err != nil || study.Workload != bench.AttachWorkload {
 		return err

@@ -38,8 +38,7 @@ func commandMain(argv []string, out io.Writer) int {
 	})
 }
 
-// keepOutput is how much of the end of a command's output is searched for the
-// figure.
+// keepOutput is how much of the end of a command's output is searched for the figure.
 const keepOutput = 1 << 20
 
 // lastBytes keeps the last bytes written to it.

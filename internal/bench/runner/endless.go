@@ -32,9 +32,8 @@ type Endless struct {
 }
 
 // StartEndless starts the work of a study, again and again in one process, beside its
-// background load. They end with the thread that calls, which has to stay locked until
-// End; see kernel.DieWithParent. Failed is told why the work stopped, from another
-// goroutine.
+// background load. They end with the thread that calls, which has to stay locked until End; see
+// kernel.DieWithParent. Failed is told why the work stopped, from another goroutine.
 func (r *Runner) StartEndless(ctx context.Context, study bench.Study, failed func(error)) (_ *Endless, err error) {
 	f, err := kernel.SharedMemory("runs", countBytes)
 	if err != nil {

@@ -50,7 +50,6 @@ func (c counters) into(run *bench.RunResult) {
 	run.Threads = c.delay.now
 }
 
-// state is how a thread is placed.
 type state struct {
 	affinity cpuset.Set
 	attr     kernel.SchedAttr
@@ -63,9 +62,8 @@ func (r *Runner) stateOf(tid kernel.TID) (s state, err error) {
 	return s, err
 }
 
-// touched compares every thread with the state that the process was placed in
-// and returns the first difference in words, "" if there is none. A thread that
-// has ended cannot tell.
+// touched compares every thread with the state that the process was placed in and returns the
+// first difference in words, "" if there is none. A thread that has ended cannot tell.
 func (r *Runner) touched(pid kernel.TID, want state) string {
 	threads, _ := r.Proc.Threads(pid)
 	for _, tid := range threads {

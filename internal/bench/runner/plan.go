@@ -7,7 +7,6 @@ import (
 	"piton/internal/bench"
 )
 
-// slot is one run to make.
 type slot struct {
 	placement bench.Placement
 	index     int
@@ -21,9 +20,8 @@ func rounds(s bench.Study) int {
 	return s.Warmup + s.Runs
 }
 
-// round is a round's runs. Placements are interleaved, and each round begins with the
-// next one, A B C, B C A, C A B, so that neither drift nor the run before favours
-// any.
+// round is a round's runs. Placements are interleaved, and each round begins with the next one,
+// A B C, B C A, C A B, so that neither drift nor the run before favours any.
 func round(s bench.Study, i int) []slot {
 	n := len(s.Placements)
 	out := make([]slot, n)

@@ -85,7 +85,6 @@ func RateFigure(name string) (bench.Figure, error) {
 	return bench.Figure{Pattern: r.Name, Unit: r.Unit, HigherIsBetter: r.Higher}, err
 }
 
-// growth is a Meter of one figure.
 type growth struct {
 	read func() (float64, error)
 	last float64
@@ -113,8 +112,7 @@ func (g *growth) Close() {
 // maxNumber is the most bytes of a counter file.
 const maxNumber = 4096
 
-// ReadNumber reads a counter file; one that is written anew in place is empty for
-// a moment.
+// ReadNumber reads a counter file; one that is written anew in place is empty for a moment.
 func ReadNumber(path string) (float64, error) {
 	b, err := userfile.Read(path, maxNumber)
 	for try := 0; try < 100 && err == nil && len(b) == 0; try++ {
@@ -138,7 +136,6 @@ func cpuMeter(_ procfs.FS, pid kernel.TID) (Meter, error) {
 	}, nil)
 }
 
-// openWork is a Meter of what bpf.Work counts.
 func openWork(kind bpf.WorkKinds, pid kernel.TID, of func(*bpf.WorkSums) uint64) (Meter, error) {
 	w, err := bpf.OpenWork(kind, pid)
 	if err != nil {

@@ -65,7 +65,6 @@ func (r *Runner) place(ctx context.Context, run *bench.RunResult) (release func(
 	return placed.Release, nil
 }
 
-// measure tells the process to go and waits for its answer.
 func (r *Runner) measure(ctx context.Context, p *child.Process, study bench.Study, run *bench.RunResult, started func()) error {
 	want, err := r.stateOf(run.PID)
 	if err != nil {
@@ -151,5 +150,4 @@ func failure(ctx context.Context, study bench.Study, err, waitErr error, stderr 
 	return err
 }
 
-// command is that of a process of piton as a benchmark's child.
 func (r *Runner) command(words ...string) []string { return slices.Concat(r.Command, words) }

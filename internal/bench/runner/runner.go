@@ -1,9 +1,8 @@
 // Package runner runs studies: it starts a workload as a child process again and again,
 // has it placed, measures it from outside, and keeps what came of it.
 //
-// It changes no task itself: placing is done by a function that it is given, the same
-// that places any process. Start at Runner.Run; ChildMain is the other end, inside the
-// child.
+// It changes no task itself: placing is done by a function that it is given, the same that
+// places any process. Start at Runner.Run; ChildMain is the other end, inside the child.
 package runner
 
 import (
@@ -23,8 +22,7 @@ import (
 
 // Runner runs studies. Place, Scheduler and Proc must be set.
 type Runner struct {
-	// Command starts a workload's process; the workload's name and flags are
-	// appended to it.
+	// Command starts a workload's process; the workload's name and flags are appended to it.
 	Command   []string
 	Env       []string // environment of the processes; nil = this one's
 	Place     bench.PlaceFunc

@@ -87,9 +87,8 @@ func (d differences) upTo(v float64) int {
 	return n
 }
 
-// MostlyAbove reports whether more differences of one of ys and one of xs are above 0
-// than below: what the Mann-Whitney test goes by, also where so many are 0 that their
-// median is.
+// MostlyAbove reports whether more differences of one of ys and one of xs are above 0 than
+// below: what the Mann-Whitney test goes by, also where so many are 0 that their median is.
 func MostlyAbove(xs, ys []float64) bool {
 	d := newDifferences(xs, ys)
 	return d.len()-d.upTo(0) > d.upTo(-math.SmallestNonzeroFloat64)

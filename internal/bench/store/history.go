@@ -80,10 +80,9 @@ const (
 	maxRecords = 200_000
 )
 
-// readHistory reads the lines of a results file and hands each to sort, with its
-// newline: good ones are JSON objects with a type, those of an unknown type or a
-// newer version included (a newer piton wrote them). bad counts the others; one above maxRecord is handed
-// over in parts.
+// readHistory reads the lines of a results file and hands each to sort, with its newline: good
+// ones are JSON objects with a type, those of an unknown type or a newer version included (a
+// newer piton wrote them). bad counts the others; one above maxRecord is handed over in parts.
 func readHistory(in io.Reader, sort func(line []byte, good bool) error) (h History, bad int, err error) {
 	h.index = map[string]int{}
 	buffer := bufio.NewReaderSize(in, maxRecord)

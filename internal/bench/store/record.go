@@ -11,9 +11,8 @@ import (
 	"piton/workloads/workload"
 )
 
-// The lines of results.jsonl and of bench -o json. Names are stable: new ones
-// may be added, none changes its meaning or unit. Times ending in _s are
-// seconds, in _ns nanoseconds.
+// The lines of results.jsonl and of bench -o json. Names are stable: new ones may be added,
+// none changes its meaning or unit. Times ending in _s are seconds, in _ns nanoseconds.
 
 // recordVersion is the v of every line; a line without one is of version 1. It changes
 // when a name or a meaning does, and lines of a higher one are not read.
@@ -59,9 +58,8 @@ type gridRecord struct {
 	BudgetS float64 `json:"budget_s"`
 }
 
-// comparisonRecord is {"type":"comparison"}: one placement against the base.
-// Shares are of the base's median: -0.031 is 3.1 % less, of time unless metric
-// names something else.
+// comparisonRecord is {"type":"comparison"}: one placement against the base. Shares are of the
+// base's median: -0.031 is 3.1 % less, of time unless metric names something else.
 type comparisonRecord struct {
 	Type            string          `json:"type"`
 	V               int             `json:"v"`
@@ -138,8 +136,7 @@ func value[T any](p *T) (v T, have bool) {
 
 func seconds(s float64) time.Duration { return time.Duration(math.Round(s * float64(time.Second))) }
 
-// marshal writes one line without its end, and "p < 0.01" as it is: no browser
-// reads it.
+// marshal writes one line without its end, and "p < 0.01" as it is: no browser reads it.
 func marshal(record any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

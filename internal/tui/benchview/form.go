@@ -15,8 +15,7 @@ import (
 	"piton/workloads/workload"
 )
 
-// offered are the placements that the form has tick boxes for; any other can be
-// typed.
+// offered are the placements that the form has tick boxes for; any other can be typed.
 var offered = []struct {
 	placement bench.Placement
 	help      string
@@ -142,7 +141,6 @@ func (f *Form) show(s bench.Study) {
 // words are placements as the form takes them.
 func words(placements []bench.Placement) string { return strings.Trim(fmt.Sprint(placements), "[]") }
 
-// place takes placements.
 func (f *Form) place(text string) error {
 	for p := range strings.FieldsSeq(text) {
 		if _, err := bench.ParsePlacement(p); err != nil {

@@ -54,7 +54,6 @@ func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
 	}))
 }
 
-// startPapers runs published studies.
 func (v *View) startPapers(chosen []paper.Paper, budget time.Duration) tea.Cmd {
 	papers, machine := v.o.Papers, v.o.Machine
 	first := papersStep(paper.Progress{Paper: chosen[0].Name, Left: budget}, chosen, machine, budget)

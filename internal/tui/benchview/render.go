@@ -209,7 +209,6 @@ func (v *View) progress(width int, th *theme.Theme) []string {
 	return append(lines, bar.Render(th, width), r.nowRow(th).Render(th, width))
 }
 
-// nowRow is what runs now.
 func (s *step) nowRow(th *theme.Theme) (r rows.Row) {
 	r.Add(th.Dim, " now  ")
 	if s.what == "" {

@@ -142,7 +142,6 @@ func (v *View) say(title string, lines ...string) tea.Cmd {
 	return v.o.Dialogs.Push(dialog.NewText(title, lines), nil)
 }
 
-// tables draws the tables of published studies.
 func (v *View) tables(all []report.Section, width int, th *theme.Theme) (lines []string) {
 	for _, s := range all {
 		lines = append(v.gap(lines), th.Header.Render(" "+rows.Text(th, s.Title)))
