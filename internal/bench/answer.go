@@ -126,13 +126,10 @@ func (rep Report) unclear(cs []Comparison, found bool) string {
 
 // unjudged says why there is no verdict, and what to do.
 func (rep Report) unjudged(cs []Comparison) string {
-	is := func(why string) int {
-		return slices.IndexFunc(cs, func(c Comparison) bool { return c.Unjudged == why })
-	}
-	if is(tooShortToJudge) >= 0 {
+	if slices.ContainsFunc(cs, func(c Comparison) bool { return c.Unjudged == tooShortToJudge }) {
 		return rep.Short
 	}
-	if i := is(tooFewRuns); i >= 0 {
+	if i := slices.IndexFunc(cs, func(c Comparison) bool { return c.Unjudged == tooFewRuns }); i >= 0 {
 		return fmt.Sprintf("Too few runs to judge (%d and %d): use %d or more.", cs[i].Base.Runs, cs[i].Other.Runs, needed(len(rep.Comparisons)))
 	}
 	return fmt.Sprintf("No placement has a run to compare with %s.", rep.Arms[0].Placement)

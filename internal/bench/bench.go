@@ -59,17 +59,17 @@ const (
 
 // Validate returns in one sentence what is wrong with the study.
 func (s Study) Validate() error {
-	if s.Workload == AttachWorkload {
-		return s.validateAttach()
-	}
-	if s.Workload == CommandWorkload {
-		if len(s.Args) == 0 {
-			return errors.New("a command is missing")
-		}
-		return errors.Join(s.Figure.Validate(), s.ValidateCounts())
-	}
 	w, values, err := s.settings()
-	if err == nil {
+	switch {
+	case s.Workload == AttachWorkload: // package runner knows the rates, and looks when the study begins
+		if _, err = s.Attached(); err == nil && s.Period <= 0 {
+			err = errors.New("the period of a study of a process must be above 0")
+		}
+	case s.Workload == CommandWorkload && len(s.Args) == 0:
+		return errors.New("a command is missing")
+	case s.Workload == CommandWorkload:
+		return errors.Join(s.Figure.Validate(), s.ValidateCounts())
+	case err == nil:
 		err = w.Validate(values)
 	}
 	return cmp.Or(err, s.ValidateCounts())

@@ -59,12 +59,10 @@ func word(path string) string {
 func governors(root string) string {
 	var names []string
 	for _, f := range tree.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor") {
-		if name := word(f); name != "" && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = append(names, word(f))
 	}
 	slices.Sort(names)
-	return strings.Join(names, ",")
+	return strings.TrimPrefix(strings.Join(slices.Compact(names), ","), ",") // "" of one that cannot be read is first
 }
 
 // cpuModel finds the model in /proc/cpuinfo: "model name" on x86, "CPU part" on arm64,

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -69,21 +68,11 @@ func ParseNumber(text string) (v float64, ok bool) {
 // its Args are the PID and the name, its Figure the rate.
 const AttachWorkload = "attach"
 
-// validateAttach says what is wrong with a study of a process. Its rate is not looked
-// at: package runner knows the rates and looks when the study begins.
-func (s Study) validateAttach() error {
-	if len(s.Args) != 2 {
-		return errors.New("a study of a process needs its PID and name")
-	}
-	_, err := s.Attached()
-	if err == nil && s.Period <= 0 {
-		err = errors.New("the period of a study of a process must be above 0")
-	}
-	return cmp.Or(err, s.ValidateCounts())
-}
-
 // Attached is the process that a study is of.
 func (s Study) Attached() (kernel.TID, error) {
+	if len(s.Args) != 2 {
+		return 0, errors.New("a study of a process needs its PID and name")
+	}
 	pid, ok := kernel.ParseTID(s.Args[0])
 	if !ok {
 		return 0, fmt.Errorf("%q is not a PID", s.Args[0])

@@ -57,7 +57,7 @@ func (t *lastBytes) Write(p []byte) (int, error) {
 const outputWait = time.Second
 
 // follow follows a command from the gate to its end.
-func (r *Runner) follow(ctx context.Context, p *child.Process, f bench.Figure, run *bench.RunResult) error {
+func (r *Runner) follow(ctx context.Context, p *child.Process, f bench.Figure, run *bench.RunResult) (err error) {
 	var output lastBytes
 	read := make(chan struct{})
 	go func() {
@@ -81,13 +81,9 @@ func (r *Runner) follow(ctx context.Context, p *child.Process, f bench.Figure, r
 	// Its threads are gone and took what they counted along.
 	run.MigrationSource = sample.SourceNone.String()
 	run.Seconds, run.Metric = run.Wall.Seconds(), run.Wall.Seconds()
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || f.Pattern == "" {
 		return ctx.Err()
 	}
-	if f.Pattern == "" {
-		return nil
-	}
-	v, err := f.Find(output.b)
-	run.Metric = v
+	run.Metric, err = f.Find(output.b)
 	return err
 }

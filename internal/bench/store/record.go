@@ -159,17 +159,14 @@ func StudyJSON(r bench.Results) ([]byte, error) { return marshal(newStudyRecord(
 // ComparisonJSON is the line of one comparison; base is the study of the base, "" for study.
 func ComparisonJSON(base, study, work string, c bench.Comparison) ([]byte, error) {
 	share, metric := c.Comparable && !c.NoShare, c.Metric != (workload.Metric{})
-	rec := comparisonRecord{
+	return marshal(comparisonRecord{
 		Type: "comparison", V: recordVersion, Study: study, Workload: work, BaseStudy: base, Base: c.Base.Placement, Placement: c.Other.Placement,
+		Metric: c.Metric.Name, Unit: c.Metric.Unit, HigherIsBetter: c.Metric.HigherIsBetter,
 		BaseRuns: c.Base.Runs, Runs: c.Other.Runs, BaseMedianS: c.Base.Work, MedianS: c.Other.Work,
 		BaseMedian: known(c.Base.Median, metric), Median: known(c.Other.Median, metric),
 		Delta: known(c.Delta, share), DeltaLow: known(c.Low, share && c.HaveInterval), DeltaHigh: known(c.High, share && c.HaveInterval),
 		Difference: known(c.Delta, c.NoShare), DifferenceLow: known(c.Low, c.NoShare && c.HaveInterval), DifferenceHigh: known(c.High, c.NoShare && c.HaveInterval),
 		P: c.P, PAdjusted: c.PAdjusted, Different: c.Different, SmallestVisible: known(c.Visible, share && c.HaveInterval),
 		Verdict: c.Verdict, Warnings: append([]string{}, c.Warnings...),
-	}
-	if metric {
-		rec.Metric, rec.Unit, rec.HigherIsBetter = c.Metric.Name, c.Metric.Unit, c.Metric.HigherIsBetter
-	}
-	return marshal(rec)
+	})
 }

@@ -53,11 +53,12 @@ func (s study) title() string {
 // read is the command that reads the history and judges it.
 func (v *View) read() tea.Msg {
 	var h store.History
+	var err error
 	if v.o.Store != nil {
-		var err error
-		if h, err = v.o.Store.Read(); err != nil {
-			return func() tea.Cmd { v.notes = []string{err.Error()}; return nil }
-		}
+		h, err = v.o.Store.Read()
+	}
+	if err != nil {
+		return func() tea.Cmd { v.notes = []string{err.Error()}; return nil }
 	}
 	var all []study
 	stored := paper.All(h)

@@ -31,15 +31,14 @@ func (v *View) ShowPicture() tea.Cmd {
 func (v *View) CompareStudies() tea.Cmd {
 	p, ok := v.Selected()
 	then, have := v.past(v.marked)
-	switch {
-	case !ok || p.published():
+	if !ok || p.published() {
 		return v.say("Compare", "Choose a study of the history, press c, choose another one, press c again.")
-	case !have:
-		v.mark(p.id())
-		return nil
 	}
-	v.mark("")
-	if p.id() == then.id() {
+	if v.marked = ""; !have {
+		v.marked = p.id()
+	}
+	v.Load(v.Rows(), true) // which are drawn anew
+	if !have || p.id() == then.id() {
 		return nil
 	}
 	if p.results.Started.Before(then.results.Started) {
@@ -52,11 +51,6 @@ func (v *View) CompareStudies() tea.Cmd {
 	return v.o.Dialogs.Push(dialog.NewPager("Compare: "+p.title(), func(width int, th *theme.Theme) []string {
 		return drawn(between(cs, p.results, then.results, width), width, th)
 	}), nil)
-}
-
-func (v *View) mark(id string) {
-	v.marked = id
-	v.Load(v.Rows(), true) // which are drawn anew
 }
 
 // between are two studies compared, in lines of at most width cells.
