@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"piton/internal/chart"
 	"piton/workloads/workload"
 )
 
@@ -168,4 +169,47 @@ func (rep Report) Best() (c Comparison, ok bool) {
 		return found[0], true
 	}
 	return c, false
+}
+
+// noticeableSteal is the share from which a report speaks of it: as much as the
+// effects that studies look for.
+const noticeableSteal = 0.01
+
+// mean is that of a figure over all measured runs that have it, long ones weighing more.
+func mean(runs []RunResult, of func(RunResult) (float64, bool)) (v float64, ok bool) {
+	var sum, wall float64
+	for _, r := range runs {
+		if v, have := of(r); have && r.Index >= 0 {
+			sum += v * r.Wall.Seconds()
+			wall += r.Wall.Seconds()
+		}
+	}
+	if wall == 0 {
+		return 0, false
+	}
+	return sum / wall, true
+}
+
+// quietCPU is how much of a CPU others may use while it is quiet: less than effects that
+// studies look for, spread over two CPUs.
+const quietCPU = 0.05
+
+// IsQuiet reports whether it is known that others used next to nothing during the runs.
+func (rep Report) IsQuiet() bool { return rep.HaveOthers && rep.Noise == 0 && rep.Others < quietCPU }
+
+// Quiet says how busy others were during the runs, "" where that was not measured.
+func (rep Report) Quiet() string {
+	used := chart.Percent(rep.Others) + " of a CPU"
+	if rep.Others >= 0.995 {
+		used = fmt.Sprintf("%.1f CPUs", rep.Others)
+	}
+	switch {
+	case !rep.HaveOthers:
+		return ""
+	case rep.Noise > 0:
+		return fmt.Sprintf("%s of background load; others than the runs used %s", chart.Plural(rep.Noise, "process"), used)
+	case rep.IsQuiet():
+		return fmt.Sprintf("quiet (others used %s)", used)
+	}
+	return "not quiet: others used " + used
 }

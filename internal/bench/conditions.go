@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"piton/internal/kernel/tree"
 	"piton/internal/procfs"
@@ -76,4 +77,39 @@ func cpuModel(info string) string {
 		}
 	}
 	return ""
+}
+
+// HostTicks are the times of all CPUs together, in USER_HZ ticks.
+type HostTicks struct {
+	steal, busy, total uint64
+	have               bool
+}
+
+// ReadHostTicks reads those of now; what cannot be read is not had.
+func ReadHostTicks(proc procfs.FS) HostTicks {
+	c, err := proc.Counters()
+	if err != nil || len(c.Lost) > 0 { // sums of different CPUs say nothing
+		return HostTicks{}
+	}
+	t := HostTicks{have: true}
+	for _, cpu := range c.CPUs { // guest times are in User and Nice already
+		busy := cpu.User + cpu.Nice + cpu.System + cpu.IRQ + cpu.SoftIRQ
+		t.steal += cpu.Steal
+		t.busy += busy
+		t.total += busy + cpu.Idle + cpu.IOWait + cpu.Steal
+	}
+	return t
+}
+
+// userTick is that of USER_HZ, which is 100 on every architecture of Linux that piton runs on.
+const userTick = 10 * time.Millisecond
+
+// Since is the share of the CPUs' time that the hypervisor took since then, and the time that
+// tasks and interrupts used all CPUs; ok is false when no tick passed or a CPU went offline
+// meanwhile.
+func (t HostTicks) Since(then HostTicks) (stolen float64, busy time.Duration, ok bool) {
+	if !t.have || !then.have || t.total <= then.total || t.steal < then.steal || t.busy < then.busy {
+		return 0, 0, false
+	}
+	return float64(t.steal-then.steal) / float64(t.total-then.total), time.Duration(t.busy-then.busy) * userTick, true
 }

@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"piton/internal/bench"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/sample"
@@ -202,4 +204,43 @@ func instructionsMeter(p procfs.FS, pid kernel.TID) (Meter, error) {
 		}
 		return 0, nil // none of its threads has run
 	}, counter.close)
+}
+
+// counters count migrations and run delay of all threads of a process from a moment on.
+type counters struct{ migrations, delay *threads }
+
+// count begins to count. The move of a thread that is outside of where it was placed is its
+// placement's, not the run's.
+func (r *Runner) count(pid kernel.TID, outside []kernel.TID) counters {
+	// A figure that cannot be read now may be later.
+	migrations, _ := newThreads(r.Proc, pid, migrationsOf)
+	delay, _ := newThreads(r.Proc, pid, runDelayMs)
+	for _, tid := range outside {
+		if _, known := migrations.last[tid]; known {
+			migrations.last[tid]++
+		}
+	}
+	return counters{migrations, delay}
+}
+
+// outside are the threads that were last on none of these CPUs: a task that sleeps is moved
+// when it wakes up.
+func (r *Runner) outside(pid kernel.TID, cpus cpuset.Set) []kernel.TID {
+	tids, _ := r.Proc.Threads(pid)
+	return slices.DeleteFunc(tids, func(tid kernel.TID) bool {
+		st, err := r.Proc.ThreadStat(pid, tid)
+		return err != nil || cpus.Has(cpuset.CPU(st.LastCPU))
+	})
+}
+
+// into puts into run what was counted. Threads born meanwhile
+// count from 0 (sched_fork in kernel/sched/core.c clears the counters).
+func (c counters) into(run *bench.RunResult) {
+	run.MigrationSource = sample.SourceNone.String()
+	if moves, err := c.migrations.Grown(); err == nil {
+		run.Migrations, run.MigrationSource = uint64(moves), sample.SourceSched.String()
+	}
+	ms, err := c.delay.Grown()
+	run.RunDelay, run.HaveRunDelay = time.Duration(ms*float64(time.Millisecond)), err == nil
+	run.Threads = c.delay.now
 }

@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/child"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
 
@@ -151,3 +152,42 @@ func failure(ctx context.Context, study bench.Study, err, waitErr error, stderr 
 }
 
 func (r *Runner) command(words ...string) []string { return slices.Concat(r.Command, words) }
+
+type state struct {
+	affinity cpuset.Set
+	attr     kernel.SchedAttr
+}
+
+func (r *Runner) stateOf(tid kernel.TID) (s state, err error) {
+	if s.affinity, err = r.Scheduler.Affinity(tid); err == nil {
+		s.attr, err = r.Scheduler.Attr(tid)
+	}
+	return s, err
+}
+
+// touched compares every thread with the state that the process was placed in and returns the
+// first difference in words, "" if there is none. A thread that has ended cannot tell.
+func (r *Runner) touched(pid kernel.TID, want state) string {
+	threads, _ := r.Proc.Threads(pid)
+	for _, tid := range threads {
+		got, err := r.stateOf(tid)
+		if what := want.difference(got); err == nil && what != "" {
+			return fmt.Sprintf("%s of thread %d", what, tid)
+		}
+	}
+	return ""
+}
+
+func (s state) difference(now state) string {
+	switch {
+	case !s.affinity.Equal(now.affinity):
+		return fmt.Sprintf("affinity %s became %s", s.affinity, now.affinity)
+	case s.attr.Policy != now.attr.Policy:
+		return fmt.Sprintf("policy %s became %s", s.attr.Policy, now.attr.Policy)
+	case s.attr.RTPrio != now.attr.RTPrio:
+		return fmt.Sprintf("real-time priority %d became %d", s.attr.RTPrio, now.attr.RTPrio)
+	case s.attr.Nice != now.attr.Nice: // of the policies that heed it
+		return fmt.Sprintf("nice %d became %d", s.attr.Nice, now.attr.Nice)
+	}
+	return ""
+}
