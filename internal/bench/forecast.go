@@ -133,10 +133,10 @@ func (s Study) Fitted(studies []Results) (fitted Study, ok bool) {
 		return s
 	}
 	for _, r := range slices.Backward(studies) {
-		_, was, err := r.Study.settings()
 		_, like := s.longer(r.Study)
-		if _, work, ok := r.pace(); err == nil && like && ok && work >= leastWork && work <= mostWork {
-			return with(was.Int(w.Length)), true
+		if _, work, ok := r.pace(); like && ok && work >= leastWork && work <= mostWork {
+			s.Args = r.Study.Canonical().Args
+			return s, true
 		}
 	}
 	if f.Work >= leastWork && f.Work <= 1.5*mostWork {

@@ -45,11 +45,9 @@ type perf struct {
 func openPerf(p procfs.FS, pid kernel.TID, groups [][]kernel.Counter, outside []kernel.TID) *perf {
 	all := &perf{open: kernel.OpenTaskCounter, outside: outside}
 	tids, err := p.Threads(pid)
-	if err != nil {
-		all.missing = err
-		return all
+	if all.missing = err; err == nil {
+		all.groups(tids, groups)
 	}
-	all.groups(tids, groups)
 	return all
 }
 

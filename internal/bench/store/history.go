@@ -200,7 +200,7 @@ func (h History) Cells(grid string) []bench.Results {
 
 // Before is the last study of the same work on the same host that was made before
 // this one and can be compared with it.
-func (h History) Before(now bench.Results) (bench.Earlier, bool) {
+func (h History) Before(now bench.Results) *bench.Earlier {
 	all := h.On(now.Conditions.Host)
 	// By their order in the file: clocks are set back.
 	if at := slices.IndexFunc(all, func(r bench.Results) bool { return r.ID == now.ID }); at >= 0 {
@@ -208,10 +208,10 @@ func (h History) Before(now bench.Results) (bench.Earlier, bool) {
 	}
 	for _, then := range slices.Backward(all) {
 		if e, ok := bench.Against(now, then); ok {
-			return e, true
+			return &e
 		}
 	}
-	return bench.Earlier{}, false
+	return nil
 }
 
 // On are the studies made on a host.

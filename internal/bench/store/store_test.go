@@ -55,12 +55,11 @@ func TestStoreGivesBackWhatItWasGiven(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, h.Notes)
 	assert.Equal(t, []bench.Results{one, two}, h.Studies)
-	earlier, ok := h.Before(two)
-	assert.True(t, ok)
+	earlier := h.Before(two)
+	require.NotNil(t, earlier)
 	assert.Equal(t, one.ID, earlier.Then.ID)
 	two.Conditions.Host = "db-01"
-	_, ok = h.Before(two)
-	assert.False(t, ok)
+	assert.Nil(t, h.Before(two))
 }
 
 func TestANilStoreKeepsNothing(t *testing.T) {

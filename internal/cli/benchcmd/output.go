@@ -102,7 +102,7 @@ func (o *benchOutput) end(r bench.Results) error {
 	}
 	var before *bench.Earlier
 	if h, err := o.store.Read(); err == nil { // else runBench has warned
-		before = earlier(h, r)
+		before = h.Before(r)
 	}
 	switch o.format {
 	case output.AsJSON:
@@ -114,14 +114,6 @@ func (o *benchOutput) end(r bench.Results) error {
 		return writeSections(o.a, o.format, "piton bench "+s.Title, []report.Section{s})
 	}
 	return o.table(r, before)
-}
-
-// earlier is a study compared with the last one of the same work before it, nil without one.
-func earlier(h store.History, r bench.Results) *bench.Earlier {
-	if e, ok := h.Before(r); ok {
-		return &e
-	}
-	return nil
 }
 
 // table prints a study as text: what it found, what has changed since the one before it, and

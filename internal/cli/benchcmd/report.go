@@ -142,9 +142,9 @@ func (o *reportOptions) write(a *app.App, h store.History, chosen []paper.Stored
 		case r.Published():
 			sections = append(sections, paper.Sections(papers.papers, papers.machine, r.Studies)...)
 		case inText:
-			err = out.table(r.Studies[0], earlier(h, r.Studies[0]))
+			err = out.table(r.Studies[0], h.Before(r.Studies[0]))
 		default:
-			sections = append(sections, report.Study(r.Studies[0], earlier(h, r.Studies[0])))
+			sections = append(sections, report.Study(r.Studies[0], h.Before(r.Studies[0])))
 		}
 		if err != nil {
 			return err

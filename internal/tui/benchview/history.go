@@ -69,9 +69,7 @@ func (v *View) read() tea.Msg {
 			continue
 		}
 		p := judged(s.Studies[0])
-		if e, ok := h.Before(p.results); ok {
-			p.earlier = &e
-		}
+		p.earlier = h.Before(p.results)
 		all = append(all, p)
 	}
 	return func() tea.Cmd {
@@ -95,14 +93,12 @@ func (v *View) subject() (s study, past, ok bool) {
 		s.sections = v.sections
 		return s, true, true
 	}
-	if v.run == nil {
-		return study{}, false, false
-	}
-	s = v.run.study
-	if stored, ok := v.past(s.id()); ok {
+	if v.run != nil {
+		s = v.run.study
+		stored, _ := v.past(s.id())
 		s.earlier = stored.earlier
 	}
-	return s, false, true
+	return s, false, v.run != nil
 }
 
 // found is the largest difference of a study, or that there is none; of published ones how many

@@ -13,7 +13,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/chart"
 	"piton/internal/tui/live"
-	"piton/workloads/workload"
+	"piton/workloads"
 )
 
 // run is a study, or published ones, of this session. Update alone touches it.
@@ -39,17 +39,15 @@ type step struct {
 // the screen never computes.
 type job = live.Job[func() step]
 
-// work runs until it ends or ctx does. It tells its steps and returns the last one.
-type work func(ctx context.Context, tell func(func() step)) (step, error)
-
-// begin runs work in a command, and shows its steps at once.
-func (v *View) begin(first step, w work) tea.Cmd {
+// begin has work run in a command until it ends or ctx does. It tells its steps, which are shown
+// at once, and returns the last one.
+func (v *View) begin(first step, work func(ctx context.Context, tell func(func() step)) (step, error)) tea.Cmd {
 	v.shown = ""
 	j := live.New[func() step]()
 	v.run = &run{step: first, job: j}
 	return tea.Batch(func() (msg tea.Msg) {
 		j.Work(func(ctx context.Context, tell func(func() step)) {
-			last, err := w(ctx, tell)
+			last, err := work(ctx, tell)
 			msg = func() tea.Cmd { return v.end(j, last, err) }
 		})
 		return msg
@@ -77,9 +75,13 @@ func (v *View) next(j *job) tea.Cmd {
 func (v *View) start(s bench.Study) tea.Cmd {
 	s = s.Canonical()
 	v.last = s
-	runner, soFar, left := v.o.Runner, bench.Results{Study: s}, v.timeLeft(s)
+	runner, soFar, left, fit := v.o.Runner, bench.Results{Study: s}, "trial run, to estimate the time", false
+	if f, known := s.Forecast(v.known()); known {
+		left = "about " + chart.Clock(f.Total()) + " left"
+	} else if w, err := workloads.Find(s.Workload); err == nil { // the form was answered before its trial run had ended
+		fit = slices.Equal(s.Args, w.Args(nil))
+	}
 	first := studyStep(soFar, bench.Event{Ended: true, Total: s.Total()}, left)
-	fit := v.unfitted(s)
 	return v.begin(first, func(ctx context.Context, tell func(func() step)) (step, error) {
 		if fit {
 			if r, err := runner.Trial(ctx, s); err == nil {
@@ -141,14 +143,6 @@ func (v *View) ExtendStudy() tea.Cmd {
 	})
 }
 
-// unfitted reports whether a study has the default length of its workload, and nothing is
-// known of how long a run takes: the form was answered before its trial run had ended.
-func (v *View) unfitted(s bench.Study) bool {
-	i := slices.IndexFunc(v.o.Workloads, func(w workload.Workload) bool { return w.Name == s.Workload })
-	_, known := s.Forecast(v.known())
-	return i >= 0 && !known && slices.Equal(s.Args, v.o.Workloads[i].Args(nil))
-}
-
 // studyStep is what there is of a study after an event; left is what was estimated of
 // its time before its first run.
 func studyStep(soFar bench.Results, e bench.Event, left string) step {
@@ -164,15 +158,6 @@ func studyStep(soFar bench.Results, e bench.Event, left string) step {
 		s.now, s.what, s.where = e.Run, string(e.Run.Placement), runName(e.Run, soFar.Study)
 	}
 	return s
-}
-
-// timeLeft is an estimate from stored results; where there are none, the first run is
-// the trial.
-func (v *View) timeLeft(s bench.Study) string {
-	if f, ok := s.Forecast(v.known()); ok {
-		return "about " + chart.Clock(f.Total()) + " left"
-	}
-	return "trial run, to estimate the time"
 }
 
 // end takes the final results, and reads the history anew, which has them too.
@@ -200,8 +185,7 @@ func (v *View) end(j *job, last step, err error) tea.Cmd {
 // Stop ends what runs, if anything, and waits until its process is gone. It is called
 // when the program ends, after the screen has closed.
 func (v *View) Stop() {
-	if v.run == nil {
-		return
+	if v.run != nil {
+		v.run.job.Stop()
 	}
-	v.run.job.Stop()
 }
