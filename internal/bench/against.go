@@ -2,55 +2,9 @@ package bench
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
-
-	"piton/internal/chart"
 )
-
-// Condition is one of the Conditions in words.
-type Condition struct {
-	Name, Value string // Value is "" when not known
-}
-
-// List is the conditions in words, in the order in which they matter.
-func (c Conditions) List() []Condition {
-	steal := ""
-	if c.Steal > 0 {
-		steal = chart.Percent(c.Steal) + " since boot"
-	}
-	return []Condition{
-		{"host", c.Host}, {"CPU", c.CPUModel}, {"CPUs online", c.Online}, {"SMT", c.SMT}, {"isolated CPUs", c.Isolated},
-		{"governor", c.Governor}, {"kernel", c.Kernel}, {"kernel command line", c.Cmdline}, {"piton", c.Version}, {"Go", c.Go},
-		{"load", fmt.Sprintf("%.2f", c.Load1)}, {"steal", steal},
-	}
-}
-
-// Levels from which a load and a steal count as different: half a busy task for
-// each CPU of a small machine, and as much as effects are looked for.
-const (
-	differentLoad  = 1.0
-	differentSteal = noticeableSteal
-)
-
-// Differences says in words in what a study's conditions differ from earlier
-// ones. What is not known of either is no difference.
-func (c Conditions) Differences(earlier Conditions) (out []string) {
-	now, then := c.List(), earlier.List()
-	for i, f := range now {
-		if f.Name != "load" && f.Name != "steal" && f.Value != "" && then[i].Value != "" && f.Value != then[i].Value {
-			out = append(out, fmt.Sprintf("%s %s, then %s", f.Name, f.Value, then[i].Value))
-		}
-	}
-	if math.Abs(c.Load1-earlier.Load1) >= differentLoad {
-		out = append(out, fmt.Sprintf("load %.1f, then %.1f", c.Load1, earlier.Load1))
-	}
-	if math.Abs(c.Steal-earlier.Steal) >= differentSteal {
-		out = append(out, fmt.Sprintf("steal %s, then %s", chart.Percent(c.Steal), chart.Percent(earlier.Steal)))
-	}
-	return out
-}
 
 // Earlier is a study compared with one of the same work before it.
 type Earlier struct {

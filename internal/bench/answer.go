@@ -171,9 +171,11 @@ func (rep Report) Best() (c Comparison, ok bool) {
 	return c, false
 }
 
-// noticeableSteal is the share from which a report speaks of it: as much as the
-// effects that studies look for.
-const noticeableSteal = 0.01
+// What others take is said from as much on as the effects that studies look for.
+const (
+	noticeableSteal = 0.01 // of the CPUs' time
+	quietCPU        = 0.05 // of a CPU: spread over two, it is less than those
+)
 
 // mean is that of a figure over all measured runs that have it, long ones weighing more.
 func mean(runs []RunResult, of func(RunResult) (float64, bool)) (v float64, ok bool) {
@@ -189,10 +191,6 @@ func mean(runs []RunResult, of func(RunResult) (float64, bool)) (v float64, ok b
 	}
 	return sum / wall, true
 }
-
-// quietCPU is how much of a CPU others may use while it is quiet: less than effects that
-// studies look for, spread over two CPUs.
-const quietCPU = 0.05
 
 // IsQuiet reports whether it is known that others used next to nothing during the runs.
 func (rep Report) IsQuiet() bool { return rep.HaveOthers && rep.Noise == 0 && rep.Others < quietCPU }

@@ -47,14 +47,15 @@ type Study struct {
 	Cell string `json:"cell,omitempty"`
 }
 
-// DefaultTimeout is the Timeout of piton bench where none is given.
-const DefaultTimeout = 10 * time.Minute
-
-// Limits of a Study. MaxNoise is how many processes of background load it may have.
+// What a Study has where nothing is given, and its limits.
 const (
-	MaxRuns       = 10_000
-	MaxPlacements = 32
-	MaxNoise      = 1024
+	DefaultRuns    = 10 // enough for an interval of the median and the rank test
+	DefaultWarmup  = 1
+	WarmupIndex    = -1 // the Index of runs that are not counted
+	DefaultTimeout = 10 * time.Minute
+	MaxRuns        = 10_000
+	MaxPlacements  = 32
+	MaxNoise       = 1024 // processes
 )
 
 // Validate returns in one sentence what is wrong with the study.
@@ -134,9 +135,6 @@ func (s Study) base() Placement {
 	}
 	return s.Placements[0]
 }
-
-// WarmupIndex is the Index of runs that are not counted.
-const WarmupIndex = -1
 
 // RunResult is one run of the workload, measured from outside. The names in JSON are those
 // of package store's records.

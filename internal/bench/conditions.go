@@ -2,12 +2,15 @@ package bench
 
 import (
 	"bytes"
+	"fmt"
+	"math"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"piton/internal/chart"
 	"piton/internal/kernel/tree"
 	"piton/internal/procfs"
 )
@@ -79,6 +82,46 @@ func cpuModel(info string) string {
 	return ""
 }
 
+// Condition is one of the Conditions in words.
+type Condition struct {
+	Name, Value string // Value is "" when not known
+}
+
+// List is the conditions in words, in the order in which they matter.
+func (c Conditions) List() []Condition {
+	steal := ""
+	if c.Steal > 0 {
+		steal = chart.Percent(c.Steal) + " since boot"
+	}
+	return []Condition{
+		{"host", c.Host}, {"CPU", c.CPUModel}, {"CPUs online", c.Online}, {"SMT", c.SMT}, {"isolated CPUs", c.Isolated},
+		{"governor", c.Governor}, {"kernel", c.Kernel}, {"kernel command line", c.Cmdline}, {"piton", c.Version}, {"Go", c.Go},
+		{"load", fmt.Sprintf("%.2f", c.Load1)}, {"steal", steal},
+	}
+}
+
+// Levels from which a load and a steal count as different: half a busy task for
+// each CPU of a small machine, and as much as effects are looked for.
+const differentLoad, differentSteal = 1.0, noticeableSteal
+
+// Differences says in words in what a study's conditions differ from earlier
+// ones. What is not known of either is no difference.
+func (c Conditions) Differences(earlier Conditions) (out []string) {
+	now, then := c.List(), earlier.List()
+	for i, f := range now {
+		if f.Name != "load" && f.Name != "steal" && f.Value != "" && then[i].Value != "" && f.Value != then[i].Value {
+			out = append(out, fmt.Sprintf("%s %s, then %s", f.Name, f.Value, then[i].Value))
+		}
+	}
+	if math.Abs(c.Load1-earlier.Load1) >= differentLoad {
+		out = append(out, fmt.Sprintf("load %.1f, then %.1f", c.Load1, earlier.Load1))
+	}
+	if math.Abs(c.Steal-earlier.Steal) >= differentSteal {
+		out = append(out, fmt.Sprintf("steal %s, then %s", chart.Percent(c.Steal), chart.Percent(earlier.Steal)))
+	}
+	return out
+}
+
 // HostTicks are the times of all CPUs together, in USER_HZ ticks.
 type HostTicks struct {
 	steal, busy, total uint64
@@ -101,9 +144,6 @@ func ReadHostTicks(proc procfs.FS) HostTicks {
 	return t
 }
 
-// userTick is that of USER_HZ, which is 100 on every architecture of Linux that piton runs on.
-const userTick = 10 * time.Millisecond
-
 // Since is the share of the CPUs' time that the hypervisor took since then, and the time that
 // tasks and interrupts used all CPUs; ok is false when no tick passed or a CPU went offline
 // meanwhile.
@@ -111,5 +151,6 @@ func (t HostTicks) Since(then HostTicks) (stolen float64, busy time.Duration, ok
 	if !t.have || !then.have || t.total <= then.total || t.steal < then.steal || t.busy < then.busy {
 		return 0, 0, false
 	}
-	return float64(t.steal-then.steal) / float64(t.total-then.total), time.Duration(t.busy-then.busy) * userTick, true
+	busy = time.Duration(t.busy-then.busy) * 10 * time.Millisecond // USER_HZ is 100 wherever piton runs
+	return float64(t.steal-then.steal) / float64(t.total-then.total), busy, true
 }

@@ -68,7 +68,7 @@ func countWarnings(runs []RunResult) (out []string) {
 			out = append(out, run.NoCounts)
 		}
 		for _, c := range run.Counts {
-			if c.Share < fullTime && !scaled[c.Name] {
+			if c.Share < 0.999 && !scaled[c.Name] { // the kernel's two clocks differ a little
 				scaled[c.Name] = true
 				out = append(out, fmt.Sprintf("%s counted %s of the time and scaled up (too few PMU counters)", c.Name, chart.Percent(c.Share)))
 			}
@@ -76,7 +76,3 @@ func countWarnings(runs []RunResult) (out []string) {
 	}
 	return out
 }
-
-// fullTime is the share from which on a counter is taken to have counted all the
-// time: the kernel's two clocks differ a little.
-const fullTime = 0.999

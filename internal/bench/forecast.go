@@ -41,10 +41,6 @@ func (f Forecast) Sentence() string {
 	return fmt.Sprintf("about %s a run, %s%s, %s", each, least, chart.Plural(f.Runs, "run"), chart.Clock(f.Total()))
 }
 
-// leastScaled is the shortest work, in seconds, that tells how long a longer one takes: of
-// less, starting is a part that does not grow.
-const leastScaled = 0.001
-
 // Forecast estimates the study's time from the last of the studies of the same work, else of
 // the longest that differs in its length; ok is false when none of them tells.
 func (s Study) Forecast(studies []Results) (f Forecast, ok bool) {
@@ -103,11 +99,12 @@ func (s Study) settings() (workload.Workload, workload.Values, error) {
 	return w, values, err
 }
 
-// How long the work of a run should take, in seconds: enough to be judged, and no waste.
+// Seconds of the work of a run. It should be enough to be judged, and no waste.
 const (
-	leastWork = 0.3
-	usualWork = 0.6
-	mostWork  = 1.0
+	leastScaled = 0.001 // tells how long a longer one takes; of less, starting is a part that does not grow
+	leastWork   = 0.3
+	usualWork   = 0.6
+	mostWork    = 1.0
 )
 
 // misfit is how far a time is from that, 0 when it is within, and a little more the further

@@ -97,10 +97,7 @@ func Judge(r Results) Report {
 	others, have := mean(r.Runs, func(run RunResult) (float64, bool) { return run.Others, run.HaveOthers })
 	rep.Others, rep.HaveOthers = max(others, 0), have
 	rep.right, rep.answered = r.Answers()
-	if len(rep.Arms) == 0 {
-		return rep
-	}
-	for _, other := range rep.Arms[1:] {
+	for _, other := range rep.Arms[min(len(rep.Arms), 1):] {
 		rep.Comparisons = append(rep.Comparisons, compare(rep.Metric, rep.Arms[0], other))
 	}
 	correct(rep.Comparisons, r.Study.Added)
@@ -233,7 +230,7 @@ func newSample(values []float64) *benchmath.Sample {
 func compare(metric workload.Metric, base, other Arm) Comparison {
 	c := Comparison{Metric: metric, Base: base, Other: other, P: 1, PAdjusted: 1, Comparable: base.Runs > 0 && other.Runs > 0}
 	if !c.Comparable {
-		c.Unjudged = nothingToCompare
+		c.Unjudged, c.Verdict = nothingToCompare, nothingToCompare
 		return c
 	}
 	c.P = min(1, benchmath.AssumeNothing.Compare(newSample(base.values), newSample(other.values)).P) // its sums can exceed 1
@@ -271,10 +268,6 @@ func (c Comparison) odd() bool {
 	return c.Unjudged == "" && !c.NoShare && (m < c.Low || m > c.High || c.Different && m*c.Delta < 0)
 }
 
-// visibleFactor makes of half the width of a 95 % interval the effect found with
-// probability 0.8: (z(0.975) + z(0.8)) / z(0.975).
-const visibleFactor = (1.960 + 0.842) / 1.960
-
 func logs(values []float64) (out []float64) {
 	for _, v := range values {
 		out = append(out, math.Log(v))
@@ -299,9 +292,6 @@ func correct(cs []Comparison, added int) {
 		compared[i].PAdjusted = min(p*strictness(added), 1)
 		compared[i].judge(len(ps))
 	}
-	for i := range cs {
-		cs[i].Verdict = cs[i].verdict()
-	}
 }
 
 // judge decides whether there is a verdict, and which.
@@ -317,6 +307,7 @@ func (c *Comparison) judge(comparisons int) {
 		c.Unjudged = tooFewRuns
 	}
 	c.Different = c.Unjudged == "" && c.PAdjusted < 1-confidence
+	c.Verdict = c.verdict()
 }
 
 // needed is how many runs each of so many comparisons needs to show any difference.

@@ -24,13 +24,6 @@ const Normal Placement = "normal"
 // Strategies are the placements that choose CPUs by load and topology.
 var Strategies = []place.Strategy{place.LeastLoaded, place.Pack, place.Spread, place.LLC, place.NodeWide, place.SiblingFree}
 
-// Runs of each placement where none are given: enough for an interval of the median and the
-// rank test, and those before them that do not count.
-const (
-	DefaultRuns   = 10
-	DefaultWarmup = 1
-)
-
 // DefaultStudy is what a workload is compared by where nothing is given.
 func DefaultStudy(w workload.Workload, privileged bool) Study {
 	return Study{Workload: w.Name, Args: w.Args(nil), Runs: DefaultRuns, Warmup: DefaultWarmup, Placements: DefaultPlacements(w, privileged)}

@@ -10,14 +10,13 @@ import (
 	"piton/workloads/workload"
 )
 
-// conclusive is the smallest visible effect, as a share, up to which a study that
-// found no difference has said something. One that would miss more has not: "no
-// difference ±120 %" is no finding.
-const conclusive = 0.10
-
 // Conclusive reports whether finding no difference says something where an effect of this share
-// would have shown.
-func Conclusive(visible float64) bool { return visible <= conclusive }
+// would have shown. Where only a larger one would, it does not: "no difference ±120 %" is no finding.
+func Conclusive(visible float64) bool { return visible <= 0.10 }
+
+// visibleFactor makes of half the width of a 95 % interval the effect found with
+// probability 0.8: (z(0.975) + z(0.8)) / z(0.975).
+const visibleFactor = (1.960 + 0.842) / 1.960
 
 // Visible is the effect that would have shown in a study whose 95 % interval is from low to high.
 func Visible(low, high float64) float64 { return (high - low) / 2 * visibleFactor }
@@ -150,9 +149,7 @@ func probability(p float64) string {
 }
 
 // Better reports whether the other arm was found to be better than the base.
-func (c Comparison) Better() bool {
-	return c.Different && c.more == c.Metric.HigherIsBetter
-}
+func (c Comparison) Better() bool { return c.Different && c.more == c.Metric.HigherIsBetter }
 
 // Effect is the comparison as a row of chart.Effects.
 func (c Comparison) Effect() chart.EffectRow {

@@ -38,8 +38,10 @@ func commandMain(argv []string, out io.Writer) int {
 	})
 }
 
-// keepOutput is how much of the end of a command's output is searched for the figure.
-const keepOutput = 1 << 20
+const (
+	keepOutput = 1 << 20     // bytes of the end of a command's output that are searched for the figure
+	outputWait = time.Second // in which it may stay open after the end, in the hands of a process left behind
+)
 
 // lastBytes keeps the last bytes written to it.
 type lastBytes struct{ b []byte }
@@ -51,10 +53,6 @@ func (t *lastBytes) Write(p []byte) (int, error) {
 	}
 	return len(p), nil
 }
-
-// outputWait is how long a command's output may stay open after its end, in the
-// hands of a process that it left behind.
-const outputWait = time.Second
 
 // follow follows a command from the gate to its end.
 func (r *Runner) follow(ctx context.Context, p *child.Process, f bench.Figure, run *bench.RunResult) (err error) {

@@ -14,8 +14,11 @@ import (
 	"piton/internal/kernel"
 )
 
-// endlessWord stands behind the name of a workload that runs again and again.
-const endlessWord = "endless"
+// Words of the command line of a child.
+const (
+	endlessWord = "endless" // behind the name of a workload that runs again and again
+	noiseWord   = "noise"   // background load
+)
 
 // The number of runs is in memory that both processes share.
 const (
@@ -96,9 +99,6 @@ func repeated(one func(context.Context) message) (func(context.Context) message,
 		}
 	}, err
 }
-
-// noiseWord is the command line of a process of background load.
-const noiseWord = "noise"
 
 // spin keeps a CPU busy until the process is released.
 func spin(c *child.Child) error {

@@ -116,20 +116,13 @@ func (r *Runner) rounds(ctx context.Context, results *bench.Results, on func(ben
 	return nil
 }
 
-// Bounds of a trial: of a run, and from when on it makes no further one.
-const (
-	trialTime  = 10 * time.Second
-	trialRuns  = 3
-	trialRound = 300 * time.Millisecond
-)
-
 // Trial makes a few runs of the study's work, unplaced, that are not kept, one where that
 // takes long: they show how long a run takes.
 func (r *Runner) Trial(ctx context.Context, study bench.Study) (bench.Results, error) {
 	t := *r
 	t.Store = nil
-	study.Placements, study.Runs, study.Warmup, study.Until = []bench.Placement{bench.Normal}, trialRuns, 0, 0
-	study.Timeout, study.Budget = trialTime, trialRound
+	study.Placements, study.Runs, study.Warmup, study.Until = []bench.Placement{bench.Normal}, 3, 0, 0
+	study.Timeout, study.Budget = 10*time.Second, 300*time.Millisecond
 	return t.Run(ctx, study, nil)
 }
 

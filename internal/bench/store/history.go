@@ -75,10 +75,7 @@ func (s *Store) scan(sort func(line []byte, good bool) error) (h History, bad in
 }
 
 // The limits on what is read: bytes of one record, and records.
-const (
-	maxRecord  = 4 << 20
-	maxRecords = 200_000
-)
+const maxRecord, maxRecords = 4 << 20, 200_000
 
 // readHistory reads the lines of a results file and hands each to sort, with its newline: good
 // ones are JSON objects with a type, those of an unknown type or a newer version included (a
@@ -121,8 +118,6 @@ func readHistory(in io.Reader, sort func(line []byte, good bool) error) (h Histo
 // ignore is for a reader who wants the records alone.
 func ignore([]byte, bool) error { return nil }
 
-var errNoType = errors.New("not a record")
-
 func (h *History) add(line []byte) error {
 	var kind struct {
 		Type string `json:"type"`
@@ -133,7 +128,7 @@ func (h *History) add(line []byte) error {
 	}
 	switch {
 	case kind.Type == "":
-		return errNoType
+		return errors.New("not a record")
 	case kind.V > recordVersion:
 		h.newer++
 	case kind.Type == "study":

@@ -17,8 +17,10 @@ import (
 	"piton/workloads"
 )
 
-// maxPast is how many studies the list shows; the file keeps all.
-const maxPast = 200
+const (
+	maxPast  = 200 // studies that the list shows; the file keeps all
+	dateTime = "2006-01-02 15:04"
+)
 
 // study is one study, or published ones that were reproduced together, judged.
 type study struct {
@@ -143,8 +145,6 @@ func title(s bench.Study) string {
 	}
 	return name
 }
-
-const dateTime = "2006-01-02 15:04"
 
 // pastColumns are those of the list of past studies.
 func (v *View) pastColumns() []list.Column[study] {

@@ -13,15 +13,13 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// leastHistory is how many lines of the list of past studies stay visible, fairHistory how many
-// are worth more than blank lines between the parts of a study.
-const leastHistory, fairHistory = 3, 6
-
-// tallHeight is the height from which the welcome lists placements and published studies.
-const tallHeight = 28
-
-// leastPicture is how many free lines there are from which on a picture is drawn.
-const leastPicture = 10
+const (
+	leastHistory = 3   // lines of the list of past studies that stay visible
+	fairHistory  = 6   // of them are worth more than blank lines between the parts of a study
+	tallHeight   = 28  // from which on the welcome lists placements and published studies
+	leastPicture = 10  // free lines from which on a picture is drawn
+	wideTitle    = 100 // cells from which on the title line says that all answers were right
+)
 
 // gap is a blank line where there is room for one.
 func (v *View) gap(lines []string) []string {
@@ -138,9 +136,6 @@ func (s study) heading(th *theme.Theme) (r rows.Row) {
 	r.Add(style, "   "+s.report.Quiet())
 	return r
 }
-
-// wideTitle is from which width on the title line says that all answers were right.
-const wideTitle = 100
 
 // ended is the title line of a study that has ended: one of the past with its time, this
 // session's with how it ended and why.

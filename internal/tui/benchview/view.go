@@ -116,7 +116,10 @@ func (v *View) StartStudy() tea.Cmd {
 	case v.Running():
 		return v.refuseSecond()
 	}
-	form := NewForm(v.o.Workloads, v.last, v.usual)
+	form := NewForm(v.o.Workloads, v.last, func(w workload.Workload) bench.Study {
+		s, _ := bench.DefaultStudy(w, v.o.RealTime).Fitted(v.known())
+		return s
+	})
 	form.Forecast = func(s bench.Study) (bench.Forecast, bool) { return s.Forecast(v.known()) }
 	if v.o.Runner != nil {
 		form.Try = func(s bench.Study) tea.Cmd { return v.try(form, s) }
@@ -127,13 +130,6 @@ func (v *View) StartStudy() tea.Cmd {
 // known is what is known of how long runs take.
 func (v *View) known() []bench.Results {
 	return append(slices.Clone(v.trials), v.stored.On(v.o.Host)...)
-}
-
-// usual is the study of a workload that the form shows at first: its own placements, and a
-// length that suits the machine where that is known.
-func (v *View) usual(w workload.Workload) bench.Study {
-	s, _ := bench.DefaultStudy(w, v.o.RealTime).Fitted(v.known())
-	return s
 }
 
 // try makes a trial run in a command, and tells the form.
