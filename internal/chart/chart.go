@@ -8,12 +8,14 @@
 package chart
 
 import (
+	_ "embed"
 	"fmt"
 	"html"
 	"math"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )
@@ -36,19 +38,19 @@ type Plot interface {
 const (
 	Width = 720.0
 	Size  = 13.0
+
+	// Heights of a row, and of all Lines.
+	barHeight, effectHeight, cellHeight, runHeight, spanHeight, linesHeight = 22.0, 26.0, 38.0, 30.0, 30.0, 260.0
 )
 
 // noteRunes is how long a line of a Note is.
 const noteRunes = 100
 
+//go:embed style.css
+var styleLines string
+
 // Style is the style sheet that the figures need: alone, an SVG brings it along.
-const Style = `.pt{font:13px system-ui,sans-serif;fill:#1c2430}.pt.m{fill:#5b6675}.pt.h{font-weight:600}` +
-	`.pg{stroke:#d5dbe3}.px{stroke:#8a95a5;fill:none}.pw{stroke:#1c2430;fill:none;stroke-width:1.5}.pd{fill:#1c2430;fill-opacity:.45}` +
-	`.p0{fill:#2f6fb3;stroke:#2f6fb3}.p1{fill:#d1782b;stroke:#d1782b}.p2{fill:#3c8f57;stroke:#3c8f57}.p3{fill:#a24b9a;stroke:#a24b9a}` +
-	`.p4{fill:#b3423f;stroke:#b3423f}.p5{fill:#7a6a2c;stroke:#7a6a2c}.pl{fill:none;stroke-width:2}.pf{fill-opacity:.35;stroke:none}.ps{stroke:none}.pb{fill:#ffffff}` +
-	`@media (prefers-color-scheme:dark){.pt{fill:#e3e8ef}.pt.m{fill:#9aa6b6}.pg{stroke:#333d4b}.px{stroke:#7f8b9c}.pw{stroke:#e3e8ef}.pd{fill:#e3e8ef}` +
-	`.p0{fill:#6aa7e8;stroke:#6aa7e8}.p1{fill:#eba15d;stroke:#eba15d}.p2{fill:#6cc08a;stroke:#6cc08a}.p3{fill:#cf86c7;stroke:#cf86c7}` +
-	`.p4{fill:#e37f7b;stroke:#e37f7b}.p5{fill:#c4b165;stroke:#c4b165}.pl{fill:none}.pb{fill:#14181f}}`
+var Style = strings.ReplaceAll(styleLines, "\n", "")
 
 // colours is how many series have a colour of their own in Style.
 const colours = 6
@@ -116,21 +118,18 @@ func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
 
 // rect draws a box; what is caption about it shows when it is pointed at.
 func (c *canvas) rect(x, y, w, h float64, class, caption string) {
-	fmt.Fprintf(&c.out, `<rect x="%s" y="%s" width="%s" height="%s" class="%s">`, num(x), num(y), num(max(w, 0)), num(h), class)
-	c.caption(caption)
-	c.out.WriteString("</rect>")
+	fmt.Fprintf(&c.out, `<rect x="%s" y="%s" width="%s" height="%s" class="%s">%s</rect>`, num(x), num(y), num(max(w, 0)), num(h), class, title(caption))
 }
 
 func (c *canvas) dot(x, y, r float64, class, caption string) {
-	fmt.Fprintf(&c.out, `<circle cx="%s" cy="%s" r="%s" class="%s">`, num(x), num(y), num(r), class)
-	c.caption(caption)
-	c.out.WriteString("</circle>")
+	fmt.Fprintf(&c.out, `<circle cx="%s" cy="%s" r="%s" class="%s">%s</circle>`, num(x), num(y), num(r), class, title(caption))
 }
 
-func (c *canvas) caption(text string) {
-	if text != "" {
-		c.out.WriteString("<title>" + Escape(text) + "</title>")
+func title(caption string) string {
+	if caption == "" {
+		return ""
 	}
+	return "<title>" + Escape(caption) + "</title>"
 }
 
 // colour is the class of the i-th series.
@@ -163,7 +162,7 @@ func Escape(text string) string { return html.EscapeString(Clean(text)) }
 const runeWidth = 0.6
 
 // textWidth is about how wide text is in units of the SVG.
-func textWidth(text string) float64 { return float64(len([]rune(text))) * Size * runeWidth }
+func textWidth(text string) float64 { return float64(utf8.RuneCountInString(text)) * Size * runeWidth }
 
 // Plural is a number of things: "1 task", "12 tasks", "3 processes".
 func Plural(n int, what string) string {

@@ -27,6 +27,8 @@ type EffectRow struct {
 	Remark           string // why there is no estimate, "too few runs"; then no value is drawn
 }
 
+func (r EffectRow) label() string { return r.Label }
+
 // Empty reports whether there is no row.
 func (e Effects) Empty() bool { return len(e.Rows) == 0 }
 
@@ -64,10 +66,6 @@ func (e Effects) axis() axis {
 	return ax
 }
 
-func (e Effects) words() (worse, better string) {
-	return cmp.Or(e.Worse, "slower"), cmp.Or(e.Better, "faster")
-}
-
 // Legend says how Cells are read.
 func (e Effects) Legend(ascii bool) string {
 	text := "● estimate, ├─┤ its 95 % interval"
@@ -79,9 +77,6 @@ func (e Effects) Legend(ascii bool) string {
 	}
 	return text
 }
-
-// effectTick is how many cells there are for a tick on average.
-const effectTick = 8
 
 // Cells draws the axis and each row in exactly width cells.
 func (e Effects) Cells(width int, ascii bool) (head string, rows []string) {
@@ -100,7 +95,7 @@ func (e Effects) Cells(width int, ascii bool) (head string, rows []string) {
 // head is the ticks, zero first, and the words at the ends where they fit; where a side has
 // no tick then, its end is one.
 func (e Effects) head(ax axis, width int) (head string) {
-	worse, better := e.words()
+	worse, better := cmp.Or(e.Worse, "slower"), cmp.Or(e.Better, "faster")
 	low, high := tickLabel(ax.low), tickLabel(ax.high)
 	lefts, rights := []string{worse, low + " " + worse, low}, []string{better, better + " " + high, high}
 	for len(lefts) > 0 && len(rights) > 0 {
@@ -119,7 +114,7 @@ func (e Effects) head(ax axis, width int) (head string) {
 		tick(0)
 		left := put(0, lefts[0]) && lefts[0] != worse
 		right := put(width-utf8.RuneCountInString(rights[0]), rights[0]) && rights[0] != better
-		for _, v := range ax.ticks(max(width/effectTick, 2)) {
+		for _, v := range ax.ticks(max(width/8, 2)) {
 			placed := tick(v)
 			left, right = left || placed && v < 0, right || placed && v > 0
 		}
@@ -189,11 +184,7 @@ func (r EffectRow) cells(ax axis, width int) string {
 
 // Text draws the rows with their labels and the legend in lines at most width cells wide.
 func (e Effects) Text(width int) []string {
-	labels := 0
-	for _, r := range e.Rows {
-		labels = max(labels, utf8.RuneCountInString(r.Label))
-	}
-	labels = min(labels, width/3)
+	labels := min(widest(e.Rows, EffectRow.label), width/3)
 	head, rows := e.Cells(width-labels-2, false)
 	line := func(label, cells string) string {
 		return Cut(fmt.Sprintf("%-*s%s", labels+2, Cut(label, labels), cells), width)
@@ -245,11 +236,8 @@ func Percents(shares ...float64) (out []string) {
 	return out
 }
 
-// effectHeight is the height of a row in SVG.
-const effectHeight = 26.0
-
 func (e Effects) draw(c *canvas) {
-	left := margin(e.Rows, func(r EffectRow) string { return r.Label })
+	left := margin(e.Rows, EffectRow.label)
 	right := Width - margin(e.Rows, EffectRow.Numbers) - 4
 	ax := e.axis().onto(left+8, right-8)
 	top := c.height
@@ -265,7 +253,7 @@ func (e Effects) draw(c *canvas) {
 	for i, r := range e.Rows {
 		r.draw(c, ax, top+(float64(i)+0.5)*effectHeight, left, right)
 	}
-	worse, better := e.words()
+	worse, better := cmp.Or(e.Worse, "slower"), cmp.Or(e.Better, "faster")
 	c.text(left+8, bottom+Size*2.5, "pt m", "start", "← "+worse)
 	c.text(right-8, bottom+Size*2.5, "pt m", "end", better+" →")
 	c.height = bottom + Size*3

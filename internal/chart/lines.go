@@ -39,50 +39,33 @@ func (l Lines) Empty() bool {
 	return !slices.ContainsFunc(l.Lines, func(line Line) bool { return len(line.Points) > 0 })
 }
 
-const linesHeight = 260.0
-
-func (l Lines) axes() (x, y axis) {
+// axes are those of the points. Y is in the unit of scale, that which its values are read in.
+func (l Lines) axes() (x, y axis, scale Scale) {
 	var xs, ys []float64
+	most := 0.0
 	for _, line := range l.Lines {
 		for _, p := range line.Points {
-			xs, ys = append(xs, p.X), append(ys, p.Y)
+			xs, ys, most = append(xs, p.X), append(ys, p.Y), max(most, math.Abs(p.Y))
 		}
+	}
+	if scale = (Scale{factor: 1}); l.Unit != "" {
+		scale = ScaleFor(most, l.Unit)
+	}
+	for i := range ys {
+		ys[i] = scale.Of(ys[i])
 	}
 	x, y = newAxis(xs, l.LogX), newAxis(ys, l.LogY).fromZero(l.FromZero)
 	if l.XFormat != nil {
 		x.format = l.XFormat
 	}
-	return x, y
-}
-
-// scaled has its values in the unit that they are read in, and that unit in Y.
-func (l Lines) scaled() Lines {
-	if l.Unit == "" {
-		return l
-	}
-	most := 0.0
-	for _, line := range l.Lines {
-		for _, p := range line.Points {
-			most = max(most, math.Abs(p.Y))
-		}
-	}
-	scale, lines := ScaleFor(most, l.Unit), make([]Line, len(l.Lines))
-	for i, line := range l.Lines {
-		lines[i] = Line{Name: line.Name, Dots: line.Dots}
-		for _, p := range line.Points {
-			lines[i].Points = append(lines[i].Points, Point{p.X, scale.Of(p.Y)})
-		}
-	}
-	l.Lines, l.Y, l.Unit = lines, l.Y+", "+scale.Unit, ""
-	return l
+	return x, y, scale
 }
 
 func (l Lines) draw(c *canvas) {
-	l = l.scaled()
-	x, y := l.axes()
+	x, y, scale := l.axes()
 	const left, right = 66.0, Width - 16
 	top, bottom := c.height+Size, c.height+linesHeight
-	c.text(0, c.height+Size*0.5, "pt m", "start", l.Y)
+	c.text(0, c.height+Size*0.5, "pt m", "start", strings.TrimSuffix(l.Y+", "+scale.Unit, ", "))
 	x, y = x.onto(left, right), y.onto(bottom, top+Size)
 	for _, v := range y.ticks(6) {
 		c.line(left, y.at(v), right, y.at(v), "pg")
@@ -97,7 +80,7 @@ func (l Lines) draw(c *canvas) {
 	}
 	var names []string
 	for i, line := range l.Lines {
-		line.draw(c, x, y, i, x.format)
+		line.draw(c, x, y, scale, i)
 		names = append(names, line.Name)
 	}
 	c.ticks(x, bottom, l.X)
@@ -107,15 +90,16 @@ func (l Lines) draw(c *canvas) {
 	}
 }
 
-func (l Line) draw(c *canvas, x, y axis, series int, format func(float64) string) {
+func (l Line) draw(c *canvas, x, y axis, scale Scale, series int) {
 	var points []string
 	for _, p := range l.Points {
-		points = append(points, num(x.at(p.X))+","+num(y.at(p.Y)))
+		points = append(points, num(x.at(p.X))+","+num(y.at(scale.Of(p.Y))))
 	}
 	if !l.Dots && len(points) > 1 {
 		fmt.Fprintf(&c.out, `<polyline points="%s" class="%s pl"/>`, strings.Join(points, " "), colour(series))
 	}
 	for _, p := range l.Points {
-		c.dot(x.at(p.X), y.at(p.Y), 3, colour(series)+" ps", strings.TrimSpace(l.Name+" "+format(p.X)+": "+Short(p.Y)))
+		v := scale.Of(p.Y)
+		c.dot(x.at(p.X), y.at(v), 3, colour(series)+" ps", strings.TrimSpace(l.Name+" "+x.format(p.X)+": "+Short(v)))
 	}
 }

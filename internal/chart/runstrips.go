@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 )
 
 // RunStrips are samples in their order, a bar each value, on one scale for all.
@@ -26,11 +25,19 @@ func (s RunStrips) Empty() bool {
 	return !slices.ContainsFunc(s.Strips, func(one RunStrip) bool { return len(one.Runs) > 0 })
 }
 
-// leastScale is the least height of the scale as a share of what is in its middle.
-const leastScale = 2 * leastEffect
+func (r RunStrip) label() string { return r.Label }
+
+// longest is how many values the longest strip has.
+func (s RunStrips) longest() (n int) {
+	for _, one := range s.Strips {
+		n = max(n, len(one.Runs))
+	}
+	return n
+}
 
 // ends of the scale are round values around all but outliers, which Tukey's fences of
-// their strip leave out (1.5 times the distance of the quartiles beyond them).
+// their strip leave out (1.5 times the distance of the quartiles beyond them). It covers at least
+// what an axis of effects does.
 func (s RunStrips) ends() (low, high float64) {
 	low, high = math.Inf(1), math.Inf(-1)
 	for _, one := range s.Strips {
@@ -49,7 +56,7 @@ func (s RunStrips) ends() (low, high float64) {
 	if low > high {
 		return 0, 1
 	}
-	if least := leastScale * math.Abs(low+high) / 2; high-low < least {
+	if least := 2 * leastEffect * math.Abs(low+high) / 2; high-low < least {
 		middle := (low + high) / 2
 		low, high = middle-least/2, middle+least/2
 	}
@@ -95,11 +102,7 @@ const (
 // Lines draws the strips with their labels, several beside each other where they fit in
 // width cells. The scale is in words, with how many runs a cell is if there is no cell for each.
 func (s RunStrips) Lines(width int) (lines []string, scale string) {
-	labels, longest := 0, 0
-	for _, one := range s.Strips {
-		labels, longest = max(labels, utf8.RuneCountInString(one.Label)), max(longest, len(one.Runs))
-	}
-	labels = min(labels, max(width/3, 0))
+	labels, longest := min(widest(s.Strips, RunStrip.label), max(width/3, 0)), s.longest()
 	room := min(max(longest, leastStrip), max(width-labels-stripGap, 0))
 	beside := max((width+stripGap)/(labels+room+2*stripGap), 1)
 	rows := max((len(s.Strips)+beside-1)/beside, 1)
@@ -126,14 +129,8 @@ func (s RunStrips) Text(width int) []string {
 	return append(lines, Cut(scale, width))
 }
 
-// runHeight is the height of a strip in SVG.
-const runHeight = 30.0
-
 func (s RunStrips) draw(c *canvas) {
-	left, longest := margin(s.Strips, func(one RunStrip) string { return one.Label }), 1
-	for _, one := range s.Strips {
-		longest = max(longest, len(one.Runs))
-	}
+	left, longest := margin(s.Strips, RunStrip.label), max(s.longest(), 1)
 	low, high := s.ends()
 	scale := ScaleFor(max(math.Abs(low), math.Abs(high)), s.Unit)
 	each := min((Width-left)/float64(longest), 24)
