@@ -13,7 +13,7 @@ import (
 var automatic = Paper{
 	Name: "automatic", Title: "Automatic placement: piton auto compared with the best of all candidates",
 	Source: "Not a published study: each workload runs without end under the kernel's placement, piton auto's search is made, and then all its candidates are tried to find the best.",
-	weight: 4, whole: true, sizes: alternatives(1, automaticCells), present: automaticSection,
+	weight: 4, whole: true, rounds: 1, sizes: func(m Machine) []size { return []size{{ways: [][]cell{automaticCells(m)}}} }, present: automaticSection,
 }
 
 // ownRuns is the rate of the work, as the workload counts it; others are package runner's.
@@ -42,8 +42,7 @@ var searchedWorks = []searchedWork{
 // each CPU that the kernel may put on any.
 var automaticLoads = []string{"quiet", "noisy"}
 
-func automaticCells(m Machine, _ int) []cell {
-	var out []cell
+func automaticCells(m Machine) (out []cell) {
 	cost := (leastSearched(len(m.CPUs)+1) * 2 / 3).Seconds() / float64(len(searchedPlacements)) // by the fewest candidates
 	for i, load := range automaticLoads {                                                       // where the time is short, all have been on the quiet one
 		for _, w := range searchedWorks {

@@ -158,7 +158,7 @@ func (w *world) cell(t *testing.T, within time.Duration) (*searchCell, error) {
 
 // lines are the rows of the tables that a cell gives.
 func (c *searchCell) lines() (near, cost []string) {
-	r := bench.Results{Study: automaticCells(Machine{CPUs: cpus(2)}, 0)[0].study, Runs: c.runs}
+	r := bench.Results{Study: automaticCells(Machine{CPUs: cpus(2)})[0].study, Runs: c.runs}
 	r.Study.Cell = "automatic nqueens quiet"
 	s := automatic.Section(Machine{CPUs: cpus(2)}, []bench.Results{r})
 	return s.Tables[0].Rows[0], s.Tables[1].Rows[0]

@@ -17,13 +17,10 @@ type size struct {
 	ways      [][]cell // the same with fewer and fewer cells; the first that fits is measured
 }
 
-// alternatives are sizes of which one is measured; scale 0 is the published one.
-func alternatives(scales int, cells func(m Machine, scale int) []cell) func(Machine) []size {
-	return func(m Machine) (out []size) {
-		for scale := range scales {
-			out = append(out, size{ways: [][]cell{cells(m, scale)}})
-		}
-		return out
+// alternatives are sizes of which one is measured; the first scale is the published one.
+func alternatives[S any](scales []S, cells func(m Machine, scale S) []cell) func(Machine) []size {
+	return func(m Machine) []size {
+		return each(scales, func(scale S) size { return size{ways: [][]cell{cells(m, scale)}} })
 	}
 }
 
@@ -43,12 +40,7 @@ const (
 )
 
 // needed is how many rounds a verdict takes in every cell.
-func (p Paper) needed() int {
-	if p.whole {
-		return 1
-	}
-	return cmp.Or(p.rounds, verdictRounds)
-}
+func (p Paper) needed() int { return cmp.Or(p.rounds, verdictRounds) }
 
 // share is the paper's share of a time that it has with some papers.
 func (p Paper) share(of []Paper, d time.Duration) time.Duration {
@@ -74,22 +66,23 @@ func (p Paper) choose(m Machine, seconds, work, start float64) (out []cell, lack
 			break
 		}
 		for k, way := range s.ways {
-			takes, least := 0.0, float64(p.needed())*cheapest(way).seconds(work, start)
+			takes := 0.0
 			for _, c := range way {
 				takes += float64(p.needed()) * c.seconds(work, start)
 			}
-			if !p.whole {
-				least = takes
-			}
 			last := i == len(sizes)-1 && k == len(s.ways)-1 && len(out) == 0
-			if takes <= seconds || last {
-				out = append(out, way...)
-				if last && least > seconds {
-					return out, least
-				}
-				seconds -= takes
-				break
+			if takes > seconds && !last {
+				continue
 			}
+			least := takes
+			if p.whole {
+				least = cheapest(way).seconds(work, start)
+			}
+			if out = append(out, way...); last && least > seconds {
+				return out, least
+			}
+			seconds -= takes
+			break
 		}
 	}
 	return out, 0
@@ -122,14 +115,6 @@ type TooLittle struct {
 
 func (e TooLittle) Error() string {
 	return fmt.Sprintf("%s is too little time for a verdict of %s; %s would do", Budget(e.Budget), join(e.Papers), Budget(e.Need))
-}
-
-// add takes in that a paper lacks so many seconds for itself, of a budget that all share.
-func (e *TooLittle) add(p Paper, all []Paper, seconds float64) {
-	if seconds > 0 {
-		e.Papers = append(e.Papers, p.Name)
-		e.Need = max(e.Need, roomy(seconds*float64(time.Hour)/float64(p.share(all, time.Hour))))
-	}
 }
 
 // roomy is a round budget for what is estimated to take so many seconds.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"piton/internal/bench/runner"
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/sample"
 	stripiowork "piton/workloads/stripio"
@@ -59,10 +59,8 @@ var trafficPeriods = []time.Duration{time.Second, 700 * time.Millisecond, 400 * 
 // deliveryTime is how long an arm is in force once.
 func deliveryTime(period time.Duration) time.Duration { return period + settleTraffic + aroundPeriod }
 
-// Cell makes a cell, on a thread that the processes of the network die with; see Maker.
+// Cell makes a cell; see Maker.
 func (d *Deliverer) Cell(ctx context.Context, study bench.Study, within time.Duration, tell func(bench.RunResult)) ([]bench.RunResult, error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	values, err := stripnet.Workload.Parse(study.Args)
 	if err != nil {
 		return nil, err
@@ -141,49 +139,52 @@ func flowTableLimit(ctx context.Context, within time.Duration) time.Duration {
 	return min(within+flowTableSlack, 24*time.Hour)
 }
 
-// withFlowTable lets body set RFS's table, in a trial.
+// withFlowTable lets body set RFS's table, in a trial. Where there is no trial, body runs without; also
+// where the table is there already: then nothing is changed.
 func (c *deliveryCell) withFlowTable(ctx context.Context, within time.Duration, d *delivery, body func(context.Context, *delivery) error) error {
-	why := c.Refused
+	without := func(why error) error {
+		d.rfs = func(on bool) error {
+			if on {
+				return why
+			}
+			return nil
+		}
+		return body(ctx, d)
+	}
+	if c.Tuner == nil {
+		return without(c.Refused)
+	}
 	var ended error
-	if c.Tuner != nil {
-		plan, err := flowTable(ctx, c.Tuner, func(ctx context.Context, set change.SetCandidate) error {
-			d.rfs = func(on bool) error {
-				candidate := 0
-				if on {
-					candidate = 1
-				}
-				return set(change.All(candidate))
+	file := attr.SetFile(attr.RFSEntries, irq.FlowEntriesFile, "net.core.rps_sock_flow_entries", attr.Count(rfsFlows))
+	requests := []change.Request{{Files: []attr.FileSetting{file}, Reason: "tried by bench paper sais"}}
+	plan, err := c.Tuner.PlanTrial(ctx, [][]change.Request{requests}, func(ctx context.Context, set change.SetCandidate) error {
+		d.rfs = func(on bool) error {
+			if on {
+				return set(change.All(1))
 			}
-			ended = body(ctx, d)
-			return ended
-		})
-		bad, refused := plan.Preview().FirstBad()
-		switch {
-		case err != nil:
-			why = err
-		case refused:
-			why = errors.New(bad.Why())
-		case plan.WillChange():
-			plan.Trial.Found = "bench paper sais: the setting was tried only"
-			out, err := c.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: flowTableLimit(ctx, within)})
-			if bad, ok := out.FirstBad(); ok && err == nil && ended == nil {
-				return errors.New(bad.Why())
-			}
-			if errors.Is(err, ended) {
-				return err
-			}
-			return errors.Join(err, ended)
-		default:
-			why = nil // the table is as large already
+			return set(change.All(0))
 		}
+		ended = body(ctx, d)
+		return ended
+	})
+	if err != nil {
+		return without(err)
 	}
-	d.rfs = func(on bool) error {
-		if on {
-			return why
-		}
-		return nil
+	if bad, refused := plan.Preview().FirstBad(); refused {
+		return without(errors.New(bad.Why()))
 	}
-	return body(ctx, d)
+	if !plan.WillChange() {
+		return without(nil)
+	}
+	plan.Trial.Found = "bench paper sais: the setting was tried only"
+	out, err := c.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: flowTableLimit(ctx, within)})
+	if bad, refused := out.FirstBad(); refused && err == nil && ended == nil {
+		return errors.New(bad.Why())
+	}
+	if errors.Is(err, ended) {
+		return err
+	}
+	return errors.Join(err, ended)
 }
 
 // compare makes rounds until the time is over.

@@ -68,7 +68,7 @@ func TestCellsWithoutTimeAreNotBegun(t *testing.T) {
 	d := &Deliverer{Runner: &runner.Runner{}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	runs, err := d.Cell(ctx, saisCells(Machine{}, len(saisLoads)-1)[0].study, time.Minute, nil)
+	runs, err := d.Cell(ctx, saisCells(Machine{}, saisLoads[len(saisLoads)-1])[0].study, time.Minute, nil)
 	require.ErrorIs(t, err, errNoTime)
 	assert.Empty(t, runs)
 }

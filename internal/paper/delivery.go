@@ -8,13 +8,12 @@ import (
 	"os"
 	"time"
 
+	"piton/internal/bench/runner"
 	"piton/internal/bpf/hint"
 	"piton/internal/bpf/steer"
-	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/crash"
-	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/kernel/netns"
 	"piton/internal/procfs"
@@ -25,10 +24,13 @@ import (
 type deliveryArm struct {
 	name    string
 	meaning string // which CPU that is
-	// on puts it in force in a network that has no connection at the moment, until off. Where
-	// the machine cannot do it, the error says why, and the other arms are compared.
-	on func(ctx context.Context, d *delivery) (off func() error, err error)
+	on      putOn
 }
+
+// putOn puts an arm in force in a network that has no connection at the moment, until off, which
+// may be nil with an error. Where the machine cannot do it, the error says why, and the other arms
+// are compared.
+type putOn func(ctx context.Context, d *delivery) (off func() error, err error)
 
 // delivery is what arms act on.
 type delivery struct {
@@ -44,7 +46,7 @@ type delivery struct {
 // The arms. "rps-" are made with the kernel's own RPS, those from "xdp-pass" on with XDP.
 var deliveryArms = []deliveryArm{
 	{"default", "the kernel's own: where the packet comes in; over a veth, the CPU that sends",
-		func(context.Context, *delivery) (func() error, error) { return func() error { return nil }, nil }},
+		func(context.Context, *delivery) (func() error, error) { return nothing, nil }},
 	{"rfs", "RFS: the CPU where the connection was last read or written (the study's current core)", rfsOn},
 	{"fixed", "RPS to one CPU for each interface, as irqbalance distributes interrupts",
 		rps(func(d *delivery, i int) cpuset.Set { return cpuset.Of(d.cpus[i%len(d.cpus)]) })},
@@ -62,8 +64,10 @@ var deliveryArms = []deliveryArm{
 	{"hint", "the study's own way: the requests carry the CPU of their client in a TCP option, the server's side sends it back, XDP steers by it", hintOn},
 }
 
+func nothing() error { return nil }
+
 // rps has CPUs process what an interface receives.
-func rps(of func(d *delivery, i int) cpuset.Set) func(context.Context, *delivery) (func() error, error) {
+func rps(of func(d *delivery, i int) cpuset.Set) putOn {
 	return func(_ context.Context, d *delivery) (func() error, error) {
 		return d.rpsOff, d.queues("rps_cpus", func(i int) string { return of(d, i).Mask() })
 	}
@@ -106,31 +110,22 @@ func rpsLeastLoadedOn(ctx context.Context, d *delivery) (func() error, error) {
 
 // followLeastLoaded puts the least busy CPU in force again and again, until off.
 func followLeastLoaded(ctx context.Context, cpus []cpuset.CPU, put func(cpuset.CPU) error, off func() error) (func() error, error) {
+	if err := put(cpus[0]); err != nil {
+		return off, err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
-	all := func() error {
+	go func() { defer crash.Handle(); ended <- chooseLeastLoaded(ctx, cpus, put) }()
+	return func() error {
 		stop()
 		return errors.Join(<-ended, off())
-	}
-	if err := put(cpus[0]); err != nil {
-		ended <- nil
-		return all, err
-	}
-	go func() { defer crash.Handle(); ended <- chooseLeastLoaded(ctx, cpus, put) }()
-	return all, nil
+	}, nil
 }
 
 func chooseLeastLoaded(ctx context.Context, cpus []cpuset.CPU, put func(cpuset.CPU) error) error {
 	var before procfs.Counters
 	chosen := 0
-	tick := time.NewTicker(leastLoadedEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
+	for runner.Pause(ctx, leastLoadedEvery) == nil {
 		now, err := procfs.New("/").Counters()
 		if err != nil {
 			return err
@@ -141,6 +136,7 @@ func chooseLeastLoaded(ctx context.Context, cpus []cpuset.CPU, put func(cpuset.C
 			return err
 		}
 	}
+	return nil
 }
 
 // mostIdle is the CPU, by its place in cpus, that idled most between two readings; the one
@@ -163,14 +159,14 @@ func mostIdle(cpus []cpuset.CPU, before, now procfs.Counters, chosen int) int {
 
 // xdp is a policy of the study made with XDP and a map of CPUs. It follows the clients of
 // each period from their start.
-func xdp(policy steer.Policy) func(context.Context, *delivery) (func() error, error) {
+func xdp(policy steer.Policy) putOn {
 	return func(_ context.Context, d *delivery) (func() error, error) {
 		_, off, err := d.steer(steer.Options{Policy: policy})
 		return off, err
 	}
 }
 
-// steer begins to steer the clients' packets on all interfaces.
+// steer begins to steer the clients' packets on all interfaces. There is an off with an error too.
 func (d *delivery) steer(o steer.Options) (s *steer.Steering, off func() error, err error) {
 	o.CPUs, o.Apart = cpuset.Of(d.cpus...), map[cpuset.CPU]cpuset.CPU{}
 	for i, cpu := range d.cpus {
@@ -179,7 +175,7 @@ func (d *delivery) steer(o steer.Options) (s *steer.Steering, off func() error, 
 	for _, name := range d.net.Interfaces {
 		index, err := d.net.Client.InterfaceIndex(name)
 		if err != nil {
-			return nil, nil, err
+			return nil, nothing, err
 		}
 		o.Interfaces = append(o.Interfaces, index)
 	}
@@ -188,7 +184,7 @@ func (d *delivery) steer(o steer.Options) (s *steer.Steering, off func() error, 
 		return err
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nothing, err
 	}
 	d.started = func(clients []kernel.TID) error { return s.SetTargets(clients...) }
 	return s, func() error {
@@ -209,7 +205,7 @@ func xdpDedicatedOn(_ context.Context, d *delivery) (func() error, error) {
 func xdpLeastLoadedOn(ctx context.Context, d *delivery) (func() error, error) {
 	s, off, err := d.steer(steer.Options{Policy: steer.Chosen})
 	if err != nil {
-		return nil, err
+		return off, err
 	}
 	return followLeastLoaded(ctx, d.cpus, func(cpu cpuset.CPU) error { return s.SetChoice(cpuset.Of(cpu)) }, off)
 }
@@ -230,23 +226,11 @@ func hintOn(_ context.Context, d *delivery) (func() error, error) {
 		return nil, err
 	}
 	_, off, err := d.steer(steer.Options{Policy: steer.Hint})
-	if err != nil {
-		asks.Close()
-		answers.Close()
-		return nil, err
-	}
 	return func() error {
 		defer answers.Close()
 		defer asks.Close()
 		return off()
-	}, nil
-}
-
-// flowTable plans the trial of RFS's table. The plan is without one where the table is there
-// already: then nothing is changed.
-func flowTable(ctx context.Context, t *change.Tuner, try func(context.Context, change.SetCandidate) error) (change.Plan, error) {
-	file := attr.SetFile(attr.RFSEntries, irq.FlowEntriesFile, "net.core.rps_sock_flow_entries", attr.Count(rfsFlows))
-	return t.PlanTrial(ctx, [][]change.Request{{{Files: []attr.FileSetting{file}, Reason: "tried by bench paper sais"}}}, try)
+	}, err
 }
 
 // explainNetwork says what a network takes.

@@ -62,10 +62,7 @@ type pair struct {
 
 // compare compares pairs, and corrects for their number.
 func (g *cells) compare(pairs []pair) (out []finding) {
-	var results [][2]bench.Results
-	for _, p := range pairs {
-		results = append(results, [2]bench.Results{p.base, p.mine})
-	}
+	results := each(pairs, func(p pair) [2]bench.Results { return [2]bench.Results{p.base, p.mine} })
 	for i, c := range bench.CompareAll(results) {
 		out = append(out, found(c, pairs[i].label, pairs[i].published))
 		if base, mine := pairs[i].base.ID, pairs[i].mine; c.Comparable && base != mine.ID {
@@ -75,9 +72,12 @@ func (g *cells) compare(pairs []pair) (out []finding) {
 	return out
 }
 
-// reproduced are the findings that were published.
-func reproduced(all []finding) []finding {
-	return slices.DeleteFunc(slices.Clone(all), func(f finding) bool { return f.Published == nil })
+// compareWithFirst compares cells with that of the first pair, which itself is not compared.
+func (g *cells) compareWithFirst(pairs []pair) []finding {
+	for i := range pairs[1:] {
+		pairs[i+1].base = pairs[0].mine
+	}
+	return g.compare(pairs)
 }
 
 // ratioOf is the ratio that the log ratios of pairs have which were measured together: a finding
@@ -137,9 +137,6 @@ func effects(title string, all []finding, worse, better string) chart.Figure {
 // words are of better and worse findings: "2.1 % " and then one of them.
 type words struct{ better, worse string }
 
-// mostGroups are the groups that are told apart in a sentence.
-const mostGroups = 3
-
 // sum is what findings come to in a part of a sentence: "2.1 to 3.4 % saved", "no difference
 // (±0.8 %)". Where they come to several things, it says which do, by what labels have before their
 // last comma, or how many.
@@ -157,7 +154,7 @@ func (w words) sum(all []finding) string {
 			parts = append(parts, name+": "+w.kinds(slices.DeleteFunc(slices.Clone(all[i:]), others)))
 		}
 	}
-	if are(all, all[0].kind) || len(names) == 1 || len(names) > mostGroups {
+	if are(all, all[0].kind) || len(names) == 1 || len(names) > 3 { // too many to tell apart in a sentence
 		return w.kinds(all)
 	}
 	return strings.Join(parts, "; ")
@@ -260,6 +257,3 @@ func join(words []string) string {
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
-
-// notMeasured is the answer of a study of which there is no run.
-const notMeasured = "Nothing was measured here."

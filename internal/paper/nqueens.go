@@ -53,7 +53,7 @@ func queensSizes(m Machine) (out []size) {
 }
 
 func queensCells(m Machine, n int, place []bench.Placement, byTuna ...bench.Placement) (out []cell) {
-	for i, load := range queensLoads {
+	for i, load := range loads {
 		s := bench.Study{Args: args("-n", n, "--threads", 1), Noise: i * len(m.CPUs), Placements: place}
 		cost := nqueenswork.Workload.Work(n) / nqueenswork.Workload.Work(queensProbe)
 		out = append(out, cell{fmt.Sprintf("%d %s", n, load), s, cost})
@@ -88,36 +88,35 @@ func queensRows(m Machine) []queensRow {
 	return rows
 }
 
-// queensLoads are where the boards are measured.
-var queensLoads = []string{"quiet", "noise"}
+// loads end the keys of cells of an idle machine, and of one with a busy process for each CPU.
+var loads = []string{"quiet", "noise"}
 
 func queens(m Machine, g *cells) report.Section {
 	rows := queensRows(m)
 	t := report.Table{Title: "Published and today", Keys: 2, Head: []string{"queens", "placement", "published", "saved", "today", "saved", "under load", "saved"}}
-	var all, pinned [2][]finding // by queensLoads; pinned with FIFO and RR
+	var all, pinned [2][]finding // by loads; pinned with FIFO and RR
 	var names, missed []string
 	for n := 16; n >= 8; n-- {
 		var found [2][]finding
-		for i, load := range queensLoads {
+		for i, load := range loads {
 			found[i] = queensFound(rows, g, n, load)
-			all[i], pinned[i] = append(all[i], found[i]...), append(found[i][:2:2], pinned[i]...)
+			all[i], pinned[i] = append(all[i], found[i]...), append(found[i][1:3:3], pinned[i]...)
 		}
-		if !g.measured("%d ", n) {
-			if queensSaved(n, 0) != nil {
-				missed = append([]string{fmt.Sprint(n)}, missed...)
-			}
-			continue
+		if g.measured("%d ", n) {
+			names = append([]string{fmt.Sprint(n)}, names...)
+		} else if _, ok := queensPublished[n]; ok {
+			missed = append([]string{fmt.Sprint(n)}, missed...)
 		}
-		names = append([]string{fmt.Sprint(n)}, names...)
 		for k, row := range rows {
-			line := queensLine(g, n, row)
-			if line[4] == bench.None && line[6] == bench.None {
-				continue
+			took, then, _ := queensThen(n, row.published)
+			line, measured := []string{fmt.Sprint(n), row.name, took, then}, false
+			for i, saved := range []string{found[0][k].cell(), found[1][k].brief()} {
+				a, ok := arm(g.of(row.cell, n, loads[i]), row.placement)
+				line, measured = append(line, orNone(ok, chart.Quantity(a.Median, "s")), saved), measured || ok
 			}
-			if k > 0 {
-				line[5], line[7] = found[0][k-1].cell(), found[1][k-1].brief()
+			if measured {
+				t.Rows = append(t.Rows, line)
 			}
-			t.Rows = append(t.Rows, line)
 		}
 	}
 	if len(missed) > 0 {
@@ -130,49 +129,30 @@ func queens(m Machine, g *cells) report.Section {
 		effects("Time saved compared with normal", all[0], "slower", "faster"), effects("Time saved compared with normal, under load", all[1], "slower", "faster")}}
 }
 
-// queensLine is the times of a placement; what was saved today is put into it later.
-func queensLine(g *cells, n int, row queensRow) []string {
-	line := append([]string{fmt.Sprint(n), row.name}, slices.Repeat([]string{bench.None}, 6)...)
-	if all, ok := queensPublished[n]; ok && row.published >= 0 {
-		seconds := all[row.published]
-		line[2] = fmt.Sprintf("%02d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
-		if row.published > 0 {
-			line[3] = signed(*queensSaved(n, row.published))
-		}
-	}
-	for i, load := range queensLoads {
-		a, ok := arm(g.of(row.cell, n, load), row.placement)
-		line[4+2*i] = orNone(ok, a.Median, func(s float64) string { return chart.Quantity(s, "s") })
-	}
-	return line
-}
-
-// queensSaved is the published share of normal's time that a column saves, nil where there is none.
-func queensSaved(n, column int) *float64 {
+// queensThen is a published time, and in words and as a share what it saves of normal's; nil where
+// there is none.
+func queensThen(n, column int) (took, saved string, share *float64) {
 	all, ok := queensPublished[n]
 	if !ok || column < 0 {
-		return nil
+		return bench.None, bench.None, nil
 	}
-	share := 1 - float64(all[column])/float64(all[0])
-	return &share
+	s := all[column]
+	share = new(1 - float64(s)/float64(all[0]))
+	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60), orNone(column > 0, signed(*share)), share
 }
 
-// queensFound compares the rows after the first with it.
+// queensFound compares the rows with the first.
 func queensFound(rows []queensRow, g *cells, n int, load string) []finding {
-	of := func(row queensRow) bench.Results {
-		r := g.of(row.cell, n, load)
-		r.Study.Placements = []bench.Placement{row.placement}
-		return r
-	}
 	var pairs []pair
-	for _, row := range rows[1:] {
-		p := pair{base: of(rows[0]), mine: of(row), label: fmt.Sprintf("%d queens, %s", n, row.name)}
-		if load == queensLoads[0] { // published without load
-			p.published = queensSaved(n, row.published)
+	for _, row := range rows {
+		p := pair{mine: g.of(row.cell, n, load), label: fmt.Sprintf("%d queens, %s", n, row.name)}
+		p.mine.Study.Placements = []bench.Placement{row.placement}
+		if load == loads[0] { // published without load
+			_, _, p.published = queensThen(n, row.published)
 		}
 		pairs = append(pairs, p)
 	}
-	return g.compare(pairs)
+	return g.compareWithFirst(pairs)
 }
 
 // queensAnswer is about FIFO and RR, each of which was published; names are the boards measured.

@@ -74,13 +74,7 @@ func NewMachine(topo *topology.Topology, tuna bool) Machine {
 var Papers = []Paper{nqueens, matrix, stream, activity, ctxswitch, memlat, chat, stripio, sais, automatic}
 
 // Names are the names of Papers.
-func Names() []string {
-	var out []string
-	for _, p := range Papers {
-		out = append(out, p.Name)
-	}
-	return out
-}
+func Names() []string { return each(Papers, func(p Paper) string { return p.Name }) }
 
 // Lookup finds papers by name.
 func Lookup(names []string) ([]Paper, error) {
@@ -104,7 +98,7 @@ func (p Paper) Section(m Machine, all []bench.Results) report.Section {
 		g.results = append(g.results, all[i])
 	}
 	s := p.present(m, g)
-	s.Answer = strings.TrimSpace(g.claim + " " + cmp.Or(s.Answer, notMeasured))
+	s.Answer = strings.TrimSpace(g.claim + " " + cmp.Or(s.Answer, "Nothing was measured here."))
 	if d := p.lacks(m, g.results); d > 0 {
 		s.Answer += fmt.Sprintf(" A verdict in every cell takes a budget of about %s.", Budget(d))
 	}
@@ -114,21 +108,12 @@ func (p Paper) Section(m Machine, all []bench.Results) report.Section {
 	}
 	s.Figures = slices.DeleteFunc(s.Figures, func(f chart.Figure) bool { return f.Plot.Empty() })
 	for _, key := range p.own {
-		r := g.of("%s", key)
-		for _, place := range r.Study.Placements { // the first that has figures
-			figures := report.Own(r, place)
-			for _, f := range figures {
-				f.Title = key + ": " + f.Title
-				s.Figures = append(s.Figures, f)
-			}
-			if len(figures) > 0 {
-				break
-			}
+		for _, f := range report.Own(g.of("%s", key)) {
+			f.Title = key + ": " + f.Title
+			s.Figures = append(s.Figures, f)
 		}
 	}
-	s.Compared = g.compared
-	s.Tables = append(s.Tables, g.table())
-	s.Notes = append(s.Notes, g.notes()...)
+	s.Compared, s.Tables, s.Notes = g.compared, append(s.Tables, g.table()), append(s.Notes, g.notes()...)
 	return s
 }
 
@@ -147,10 +132,7 @@ const notRunHere = "not run here: "
 // Sections are those of several papers. The last has the conditions, folded: they were read when
 // the first cell started.
 func Sections(papers []Paper, m Machine, all []bench.Results) []report.Section {
-	var out []report.Section
-	for _, p := range papers {
-		out = append(out, p.Section(m, all))
-	}
+	out := each(papers, func(p Paper) report.Section { return p.Section(m, all) })
 	if len(all) > 0 && len(out) > 0 {
 		last := &out[len(out)-1]
 		last.Tables = append(last.Tables, report.Conditions(all[0].Conditions))
@@ -239,18 +221,18 @@ func arm(r bench.Results, p bench.Placement) (bench.Arm, bool) {
 	return bench.Arm{}, false
 }
 
-// orNone is what there is of a value in words.
-func orNone[V any](ok bool, v V, words func(V) string) string {
+// orNone is a text where there is a value.
+func orNone(ok bool, text string) string {
 	if !ok {
 		return bench.None
 	}
-	return words(v)
+	return text
 }
 
 // value prints the median of a cell with its unit.
 func value(r bench.Results) string {
 	a, ok := arm(r, "")
-	return orNone(ok, a.Median, r.Study.Metric().Format)
+	return orNone(ok, r.Study.Metric().Format(a.Median))
 }
 
 // table is every cell with its intervals; what they come to is in the other tables.
@@ -355,16 +337,17 @@ func signed(share float64) string {
 }
 
 // args are a workload's flags and values as words.
-func args(words ...any) []string {
-	return texts(words)
-}
+func args(words ...any) []string { return texts(words) }
 
 // texts are some values as words.
-func texts[V any](all []V) (out []string) {
-	for _, n := range all {
-		out = append(out, fmt.Sprint(n))
+func texts[V any](all []V) []string { return each(all, func(v V) string { return fmt.Sprint(v) }) }
+
+// each is what becomes of some values.
+func each[V, W any](all []V, of func(V) W) (out []W) {
+	for _, v := range all {
+		out = append(out, of(v))
 	}
 	return out
 }
 
-var onlyNormal = []bench.Placement{bench.Normal}
+var onlyNormal, onlyLeastLoaded = []bench.Placement{bench.Normal}, []bench.Placement{leastLoaded}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,8 @@ type Runner interface {
 // Maker makes the cells of a study whole: Searcher and Deliverer.
 type Maker interface {
 	// Cell makes all runs of a cell in about so long, or more if it takes that. Its error is
-	// errNoTime where there is no time for it until ctx ends.
+	// errNoTime where there is no time for it until ctx ends. The goroutine keeps its
+	// thread, with which the processes end.
 	Cell(ctx context.Context, study bench.Study, within time.Duration, tell func(bench.RunResult)) ([]bench.RunResult, error)
 }
 
@@ -75,10 +77,7 @@ type Run struct {
 // Start begins papers: it measures how fast the machine is and chooses sizes. The error is a
 // TooLittle where the budget is too small for a verdict of one of them.
 func Start(ctx context.Context, papers []Paper, o Options) (*Run, error) {
-	var names []string
-	for _, p := range papers {
-		names = append(names, p.Name)
-	}
+	names := each(papers, func(p Paper) string { return p.Name })
 	r := &Run{Grid: bench.NewGrid(names, o.Budget), o: o, papers: papers, start: time.Now(), costs: map[string]float64{}}
 	little := TooLittle{Budget: o.Budget}
 	var plans []plan
@@ -87,8 +86,10 @@ func Start(ctx context.Context, papers []Paper, o Options) (*Run, error) {
 		if err != nil {
 			return r, err
 		}
-		little.add(p, papers, pl.lacking)
-		plans = append(plans, pl)
+		if plans = append(plans, pl); pl.lacking > 0 {
+			little.Papers = append(little.Papers, p.Name)
+			little.Need = max(little.Need, roomy(pl.lacking*float64(time.Hour)/float64(p.share(papers, time.Hour))))
+		}
 	}
 	if little.Papers != nil && !o.Anyway {
 		return nil, little
@@ -113,7 +114,7 @@ func Unfinished(h store.History, papers []Paper, now bench.Conditions, hold func
 		if !slices.EqualFunc(g.Papers, papers, func(name string, p Paper) bool { return name == p.Name }) {
 			continue
 		}
-		cells := cellsOf(h, g)
+		cells := slices.DeleteFunc(h.Cells(g.ID), isProbe)
 		if len(cells) == 0 || cells[0].Conditions.Host != now.Host {
 			continue
 		}
@@ -285,6 +286,8 @@ func (r *Run) make(ctx context.Context, p Paper, until time.Time) error {
 	for n, i := range missing {
 		share := time.Duration(fillShare * float64(time.Until(until)) / float64(len(missing)-n))
 		one := func(ctx context.Context, c *bench.Results, on func(bench.Event)) error {
+			runtime.LockOSThread() // see runner.StartEndless
+			defer runtime.UnlockOSThread()
 			runs, err := maker.Cell(ctx, c.Study, share, func(run bench.RunResult) { on(bench.Event{Study: c.ID, Run: run}) })
 			switch {
 			case ctx.Err() != nil:

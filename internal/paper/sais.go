@@ -18,29 +18,29 @@ var sais = Paper{
 	Name: "sais", Title: "Source-aware delivery of packets (SAIs)",
 	Source: "Published 2011, on a client with 2 × quad Opteron 2384 at 2.7 GHz, up to 3 network cards of 1 Gb/s and 8 to 48 PVFS servers; strips of 64 KB are merged to transfers of 1 MB.",
 	claim:  "Published: source-aware delivery of packets gave 6.05 % (1 Gb/s) to 23.6 % (3 Gb/s) more bandwidth.",
-	weight: 3, whole: true, sizes: alternatives(len(saisLoads), saisCells), present: saisSection,
+	weight: 3, whole: true, rounds: 1, sizes: alternatives(saisLoads, saisCells), present: saisSection,
 }
 
 // saisLoad is the traffic of a cell: so many servers, which send as fast as they can or at
 // a pace that leaves the machine idle for the most part.
 type saisLoad struct {
 	servers int
-	paced   bool
+	pace    int // MB/s that the clients ask for together, 0 for as much as they get
 }
 
-// pacedMBs is what the clients of a paced load ask for together.
+// pacedMBs is the pace of a paced load.
 const pacedMBs = 400
 
 // saisLoads are those of each scale, as they are shown.
 var saisLoads = [][]saisLoad{
-	{{1, false}, {2, false}, {4, false}, {8, false}, {16, false}, {1, true}, {4, true}, {16, true}},
-	{{1, false}, {4, false}, {16, false}, {4, true}, {16, true}},
-	{{4, false}, {16, false}, {4, true}},
-	{{4, false}},
+	{{1, 0}, {2, 0}, {4, 0}, {8, 0}, {16, 0}, {1, pacedMBs}, {4, pacedMBs}, {16, pacedMBs}},
+	{{1, 0}, {4, 0}, {16, 0}, {4, pacedMBs}, {16, pacedMBs}},
+	{{4, 0}, {16, 0}, {4, pacedMBs}},
+	{{4, 0}},
 }
 
 func (l saisLoad) load() string {
-	if l.paced {
+	if l.pace > 0 {
 		return "paced"
 	}
 	return "saturated"
@@ -48,22 +48,13 @@ func (l saisLoad) load() string {
 
 func (l saisLoad) key() string { return fmt.Sprintf("%d %s", l.servers, l.load()) }
 
-func saisCells(_ Machine, scale int) []cell {
-	var out []cell
-	var arms []bench.Placement
-	for _, a := range deliveryArms {
-		arms = append(arms, bench.Placement(a.name))
-	}
-	for _, l := range saisLoads[scale] {
-		pace := 0
-		if l.paced {
-			pace = pacedMBs
-		}
-		out = append(out, cell{l.key(), bench.Study{Workload: stripnet.Workload.Name, Placements: arms, Runs: leastDelivered,
-			Args: args("--servers", l.servers, "--clients", deliveryClients, "--pace", pace)},
-			leastDelivered * deliveryTime(trafficPeriods[len(trafficPeriods)-1]).Seconds()})
-	}
-	return out
+func saisCells(_ Machine, loads []saisLoad) []cell {
+	arms := each(deliveryArms, func(a deliveryArm) bench.Placement { return bench.Placement(a.name) })
+	return each(loads, func(l saisLoad) cell {
+		return cell{l.key(), bench.Study{Workload: stripnet.Workload.Name, Placements: arms, Runs: leastDelivered,
+			Args: args("--servers", l.servers, "--clients", deliveryClients, "--pace", l.pace)},
+			leastDelivered * deliveryTime(trafficPeriods[len(trafficPeriods)-1]).Seconds()}
+	})
 }
 
 // saisCell is a measured cell.
@@ -110,11 +101,7 @@ func (c saisCell) readings(arm string) (out []stripnet.Reading) {
 
 // middle is the median of a figure of readings.
 func middle(all []stripnet.Reading, of func(stripnet.Reading) float64) float64 {
-	var values []float64
-	for _, r := range all {
-		values = append(values, of(r))
-	}
-	return chart.Middle(values)
+	return chart.Middle(each(all, of))
 }
 
 func saisSection(_ Machine, g *cells) report.Section {
@@ -122,8 +109,13 @@ func saisSection(_ Machine, g *cells) report.Section {
 	if len(measured) == 0 {
 		return report.Section{}
 	}
-	return report.Section{Answer: saisAnswer(g, measured), Figures: saisFigures(measured), Notes: saisNotes(measured),
-		Tables: []report.Table{saisPublished(measured), saisToday(measured), saisModelTable(measured), saisArms()}, Lead: []string{
+	arms := report.Table{Title: "Arms", Head: []string{"arm", "packets are processed on"}, Below: true,
+		Rows: each(deliveryArms, func(a deliveryArm) []string { return []string{a.name, a.meaning} })}
+	ways := each(saisComparisons, func(c saisComparison) string {
+		return c.way + " " + words{"more", "less"}.sum([]finding{pooled(saturated(measured), c.aware, c.balanced)})
+	})
+	return report.Section{Answer: fmt.Sprintf("%s, saturated: %s.", g.today(), strings.Join(ways, ", ")), Figures: saisFigures(measured), Notes: saisNotes(measured),
+		Tables: []report.Table{saisPublished(measured), saisToday(measured), saisModelTable(measured), arms}, Lead: []string{
 			"Today: each server in a network namespace, joined with the clients by a veth pair set up like a network card (TSO, GSO and checksum offload off at the server, GRO on at the client).",
 			fmt.Sprintf("%d client processes, which the scheduler may move, read 16 strips of 64 KiB from all servers by TCP, one of each server at a time, and merge them to 1 MiB. Paced: %d MB/s for both together.", deliveryClients, pacedMBs),
 			"All arms are measured in each round, in random order, with new connections and processes. Intervals are of 95 %, of the pairs of one round.",
@@ -176,30 +168,22 @@ func missesPerKB(r stripnet.Reading) float64 {
 	return float64(*r.Misses) / (float64(r.Transfers) * stripnet.TransferBytes / 1000)
 }
 
-// saisArms are the arms in words.
-func saisArms() report.Table {
-	t := report.Table{Title: "Arms", Head: []string{"arm", "packets are processed on"}, Below: true}
-	for _, a := range deliveryArms {
-		t.Rows = append(t.Rows, []string{a.name, a.meaning})
-	}
-	return t
-}
-
-// saisFigures are source-aware delivery beside balanced one, and where packets are processed.
+// saisFigures are source-aware delivery beside balanced one, and where packets are processed in the
+// last cell that has periods.
 func saisFigures(measured []saisCell) []chart.Figure {
+	busy, shares := saturated(measured), chart.Bars{Unit: "%"}
 	var all []finding
 	for _, c := range saisComparisons {
-		for _, of := range saturated(measured) {
-			f := c.ratio([]saisCell{of})
+		for _, of := range busy {
+			f := pooled([]saisCell{of}, c.aware, c.balanced)
 			if f.Label = fmt.Sprintf("%s, %s", c.way, chart.Plural(of.servers, "server")); of.servers == stripnet.MaxServers {
-				f.Published = &saisMost
+				f.Published = new(0.2357) // with 3 Gb/s
 			}
 			all = append(all, f)
 		}
 	}
-	shares := chart.Bars{Unit: "%"}
-	var last saisCell // that has periods
-	for _, c := range saturated(measured) {
+	var last saisCell
+	for _, c := range busy {
 		if len(c.readings(deliveryArms[0].name)) > 0 {
 			last = c
 		}
@@ -211,18 +195,6 @@ func saisFigures(measured []saisCell) []chart.Figure {
 	}
 	return []chart.Figure{effects("Bandwidth of source-aware delivery compared with balanced one, saturated", all, "less", "more"),
 		{Title: fmt.Sprintf("Bytes processed on the consumer's CPU, %d servers, saturated", last.servers), Plot: shares}}
-}
-
-// saisMost is the published gain with 3 Gb/s and the most servers.
-var saisMost = 0.2357
-
-// saisAnswer is whether source-aware delivery gives more bandwidth.
-func saisAnswer(g *cells, measured []saisCell) string {
-	var ways []string
-	for _, c := range saisComparisons {
-		ways = append(ways, c.way+" "+words{"more", "less"}.sum([]finding{c.ratio(saturated(measured))}))
-	}
-	return fmt.Sprintf("%s, saturated: %s.", g.today(), strings.Join(ways, ", "))
 }
 
 // saisNotes say which arms this machine does not have.
@@ -280,7 +252,7 @@ func (p policy) String() string { return fmt.Sprintf("%s core (%s)", p.name, p.a
 
 // saturated are the cells without a pace.
 func saturated(measured []saisCell) []saisCell {
-	return slices.DeleteFunc(slices.Clone(measured), func(c saisCell) bool { return c.paced })
+	return slices.DeleteFunc(slices.Clone(measured), func(c saisCell) bool { return c.pace > 0 })
 }
 
 // saisOrder says whether the study's order shows: request and current core before least-loaded
@@ -323,26 +295,17 @@ type saisComparison struct{ way, aware, balanced string }
 
 var saisComparisons = []saisComparison{{"by XDP", "request", "least-loaded"}, {"by the kernel", "rfs", "fixed"}}
 
-func (c saisComparison) ratio(measured []saisCell) finding {
-	return pooled(measured, c.aware, c.balanced)
-}
-
 // saisPublished are the study's figures beside those of today.
 func saisPublished(measured []saisCell) report.Table {
-	t := report.Table{Title: "Published and today", Head: []string{"source-aware against irqbalance", "published"}}
+	t := report.Table{Title: "Published and today", Head: []string{"source-aware against irqbalance", "published"}, Rows: [][]string{
+		{"bandwidth, 1 Gb/s", "+6.05 %"}, {"bandwidth, 3 Gb/s, most servers (48; 16 today)", "+23.57 %"}, {"bandwidth, 8 clients", "at most +20.46 %"},
+		{"bandwidth, all saturated loads", bench.None}, {"misses of the last cache (L2)", "about −40 %"},
+		{"CPU time (unhalted cycles), 1 Gb/s and 3 Gb/s", "−27 % and −48.57 %"}}}
 	busy := saturated(measured)
 	most := slices.DeleteFunc(slices.Clone(busy), func(c saisCell) bool { return c.servers < stripnet.MaxServers })
-	t.Rows = [][]string{
-		{"bandwidth, 1 Gb/s", "+6.05 %"},
-		{"bandwidth, 3 Gb/s, most servers (48; 16 today)", "+23.57 %"},
-		{"bandwidth, 8 clients", "at most +20.46 %"},
-		{"bandwidth, all saturated loads", bench.None},
-		{"misses of the last cache (L2)", "about −40 %"},
-		{"CPU time (unhalted cycles), 1 Gb/s and 3 Gb/s", "−27 % and −48.57 %"},
-	}
 	for _, c := range saisComparisons {
 		t.Head = append(t.Head, fmt.Sprintf("today %s, %s against %s", c.way, c.aware, c.balanced))
-		now := []string{bench.None, c.ratio(most).cell(), bench.None, c.ratio(busy).cell(), saisLess(busy, c, missesPerKB), saisLess(busy, c, cpuPerKB)}
+		now := []string{bench.None, pooled(most, c.aware, c.balanced).cell(), bench.None, pooled(busy, c.aware, c.balanced).cell(), saisLess(busy, c, missesPerKB), saisLess(busy, c, cpuPerKB)}
 		for i := range t.Rows {
 			t.Rows[i] = append(t.Rows[i], now[i])
 		}
@@ -359,7 +322,7 @@ func saisLess(measured []saisCell, between saisComparison, of func(stripnet.Read
 			shares = append(shares, a/b-1)
 		}
 	}
-	return orNone(len(shares) > 0, chart.Middle(shares), signed)
+	return orNone(len(shares) > 0, signed(chart.Middle(shares)))
 }
 
 // saisCosts are the medians of P and M over the cells.
@@ -394,7 +357,7 @@ func saisModelTable(measured []saisCell) report.Table {
 		row := []string{fmt.Sprint(c.servers), chart.Quantity(costs.Strip, "s"), chart.Quantity(costs.Move, "s"), fmt.Sprint(shape.Cores),
 			chart.Digits(float64(shape.Servers) / float64(max(shape.Cores, 1))), fmt.Sprint(shape.Requests), savedTime(stripiowork.Predict(costs, shape).Saving)}
 		for _, b := range saisComparisons {
-			row = append(row, savedPerSecond(b.ratio([]saisCell{c})))
+			row = append(row, savedPerSecond(pooled([]saisCell{c}, b.aware, b.balanced)))
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"time"
 
@@ -52,10 +51,8 @@ const (
 	leastCompared, mostCompared = 6, 30
 )
 
-// Cell makes a cell; see Maker. The workload is killed when this thread ends.
+// Cell makes a cell; see Maker.
 func (s *Searcher) Cell(ctx context.Context, study bench.Study, within time.Duration, tell func(bench.RunResult)) ([]bench.RunResult, error) {
-	runtime.LockOSThread() // see runner.StartEndless
-	defer runtime.UnlockOSThread()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	c := &searchCell{Searcher: s, study: study, until: time.Now().Add(within)}
@@ -167,10 +164,7 @@ func (c *searchCell) metric(ctx context.Context, work *runner.Endless, targets [
 	if f.Pattern == ownRuns {
 		return auto.NewMetric(f.Pattern, f.Unit, work.Runs()), nil
 	}
-	var pids []kernel.TID
-	for _, t := range targets {
-		pids = append(pids, t.TID)
-	}
+	pids := each(targets, func(t change.Target) kernel.TID { return t.TID })
 	return auto.OpenMetric(ctx, c.Runner.Proc, pids, f.Pattern)
 }
 
@@ -198,9 +192,9 @@ type searchedCandidate struct {
 // trial searches, tries all and compares. It says what it found.
 func (c *searchCell) trial(ctx context.Context, measure search.Measure) (string, error) {
 	c.found.Processes = len(c.job.Targets)
-	for _, one := range c.job.Candidates {
-		c.found.Candidates = append(c.found.Candidates, searchedCandidate{Name: one.Name, CPUs: one.CPUs.String()})
-	}
+	c.found.Candidates = each(c.job.Candidates, func(one auto.Candidate) searchedCandidate {
+		return searchedCandidate{Name: one.Name, CPUs: one.CPUs.String()}
+	})
 	began := time.Now()
 	err := c.search(ctx, measure)
 	if err == nil {

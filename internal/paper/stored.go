@@ -60,9 +60,4 @@ func All(h store.History) (out []Stored) {
 	})
 }
 
-// cellsOf are the cells of a stored grid.
-func cellsOf(h store.History, g bench.Grid) []bench.Results {
-	return slices.DeleteFunc(h.Cells(g.ID), isProbe)
-}
-
 func isProbe(r bench.Results) bool { return strings.HasSuffix(r.Study.Cell, " "+probeKey) }

@@ -32,7 +32,7 @@ func Markdown(w io.Writer, sections []Section) error {
 			if text, ok := f.Plot.(interface{ Text(int) []string }); ok && !f.Plot.Empty() {
 				fmt.Fprintf(&out, "\n### %s\n\n", plain(f.Title))
 				for _, line := range text.Text(figureWidth) {
-					fmt.Fprintf(&out, "    %s\n", visible(strings.TrimRight(line, " ")))
+					fmt.Fprintf(&out, "    %s\n", chart.Clean(strings.TrimRight(line, " ")))
 				}
 			}
 		}
@@ -82,19 +82,10 @@ var markdownEscapes = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;"
 	"[", `\[`, "]", `\]`, "\\", `\\`, "#", `\#`, "~", `\~`, "!", `\!`)
 
 // plain makes text that means nothing in markdown, on one line.
-func plain(text string) string {
-	return markdownEscapes.Replace(strings.Join(strings.Fields(visible(text)), " "))
-}
+func plain(text string) string { return markdownEscapes.Replace(oneLine(text)) }
 
-// visible replaces what a terminal would act on.
-func visible(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
-			return '\uFFFD'
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-}
+// oneLine is text on one line, without what a terminal would act on.
+func oneLine(text string) string { return chart.Clean(strings.Join(strings.Fields(text), " ")) }
 
 // Text writes the table with aligned columns. Where it is wider than width, which
 // is 0 for no limit, columns that do not fit follow below, behind the Keys again.
@@ -103,7 +94,7 @@ func (t Table) Text(w io.Writer, width int) error {
 	widths, rows := make([]int, len(t.Head)), append([][]string{t.Head}, t.Rows...)
 	for i := range t.Head {
 		for _, row := range rows {
-			widths[i] = max(widths[i], utf8.RuneCountInString(visible(row[i])))
+			widths[i] = max(widths[i], utf8.RuneCountInString(chart.Clean(row[i])))
 		}
 		if !t.Numeric(i) {
 			widths[i] = -widths[i]
@@ -123,7 +114,7 @@ func (t Table) Text(w io.Writer, width int) error {
 			line := ""
 			for i := range to {
 				if i < keys || i >= from {
-					line += fmt.Sprintf("%*s  ", widths[i], visible(row[i]))
+					line += fmt.Sprintf("%*s  ", widths[i], chart.Clean(row[i]))
 				}
 			}
 			out.WriteString(strings.TrimRight(line, " ") + "\n")
@@ -139,7 +130,7 @@ func (t Table) Text(w io.Writer, width int) error {
 func Text(w io.Writer, s Section, width int) error {
 	var out strings.Builder
 	wrapped := func(text string) {
-		for _, line := range chart.Wrap(visible(text), cmp.Or(width, math.MaxInt)) {
+		for _, line := range chart.Wrap(oneLine(text), cmp.Or(width, math.MaxInt)) {
 			out.WriteString(line + "\n")
 		}
 	}
@@ -148,13 +139,15 @@ func Text(w io.Writer, s Section, width int) error {
 	}
 	for _, f := range s.Figures {
 		if e, ok := f.Plot.(chart.Effects); ok && !e.Empty() {
-			lines := e.Text(cmp.Or(width, figureWidth))
-			fmt.Fprintf(&out, "\n%s\n%s\n", visible(f.Title), visible(strings.Join(lines, "\n")))
+			fmt.Fprintf(&out, "\n%s\n", chart.Clean(f.Title))
+			for _, line := range e.Text(cmp.Or(width, figureWidth)) {
+				out.WriteString(chart.Clean(line) + "\n")
+			}
 		}
 	}
 	for _, t := range s.Tables {
 		if !t.Below && len(t.Rows) > 0 {
-			fmt.Fprintf(&out, "\n%s\n", visible(t.Title))
+			fmt.Fprintf(&out, "\n%s\n", chart.Clean(t.Title))
 			_ = t.Text(&out, width) // a Builder takes everything
 		}
 	}

@@ -6,6 +6,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -162,23 +163,19 @@ func verdicts(rep bench.Report) Table {
 // where none were counted.
 func counters(rep bench.Report) Table {
 	t := Table{Title: "Counters, median per run", Head: []string{"counter"}}
-	row := map[string]int{}
 	for i, a := range rep.Arms {
 		t.Head = append(t.Head, string(a.Placement))
 		for _, c := range a.Counts {
-			if _, there := row[c.Name]; !there {
-				row[c.Name] = len(t.Rows)
-				line := []string{strings.ReplaceAll(c.Name, "_", " ")}
-				for range rep.Arms {
-					line = append(line, bench.None)
-				}
-				t.Rows = append(t.Rows, line)
-			}
-			text := chart.Quantity(c.Value, "")
+			name, text := strings.ReplaceAll(c.Name, "_", " "), chart.Quantity(c.Value, "")
 			if c.Share < 1 {
 				text = "~" + text // scaled up: a warning says so
 			}
-			t.Rows[row[c.Name]][i+1] = text
+			at := slices.IndexFunc(t.Rows, func(row []string) bool { return row[0] == name })
+			if at < 0 {
+				at = len(t.Rows)
+				t.Rows = append(t.Rows, append([]string{name}, slices.Repeat([]string{bench.None}, len(rep.Arms))...))
+			}
+			t.Rows[at][i+1] = text
 		}
 	}
 	return t
@@ -188,11 +185,7 @@ func counters(rep bench.Report) Table {
 func Conditions(c bench.Conditions, remarks ...string) Table {
 	t := Table{Title: "Conditions", Below: true, Folded: true, Head: []string{"condition", "value"}}
 	for _, f := range c.List() {
-		value := f.Value
-		if value == "" {
-			value = bench.None
-		}
-		t.Rows = append(t.Rows, []string{f.Name, value})
+		t.Rows = append(t.Rows, []string{f.Name, cmp.Or(f.Value, bench.None)})
 	}
 	for _, r := range remarks {
 		t.Rows = append(t.Rows, []string{"remark", r})
@@ -224,4 +217,47 @@ func runs(r bench.Results) Table {
 			run.CPUs, migrations, steal, others, run.Answer, remark})
 	}
 	return t
+}
+
+// Figures are the pictures of a study: the effects of its placements, its runs in order,
+// and those of the workload itself.
+func Figures(r bench.Results) []chart.Figure {
+	rep := bench.Judge(r)
+	var out []chart.Figure
+	if len(rep.Comparisons) > 0 {
+		out = append(out, chart.Figure{Title: "Against " + string(rep.Arms[0].Placement), Plot: rep.Effects(), Note: "Dots are estimates, bars their 95 % intervals."})
+	}
+	out = append(out, chart.Figure{Title: "Run by run", Plot: rep.RunStrips()})
+	return append(out, Own(r)...)
+}
+
+// Own are the workload's own pictures of a last valid run, that of the first placement that has one
+// which can be read: another version may have written it; the table has its figures.
+func Own(r bench.Results) []chart.Figure {
+	for _, p := range r.Study.Placements {
+		last, ok := r.Last(p)
+		if drawn, err := r.Drawn(last); ok && drawn != nil && err == nil {
+			figures := drawn.Figures()
+			for i := range figures {
+				figures[i].Title += fmt.Sprintf(" (%s, run %d)", p, last.Index+1)
+			}
+			if len(figures) > 0 {
+				return figures
+			}
+		}
+	}
+	return nil
+}
+
+// SVG has the figures of sections in one document. A section without one has its answer, which
+// says what is missing.
+func SVG(sections []Section) []byte {
+	var figures []chart.Figure
+	for _, s := range sections {
+		if len(s.Figures) == 0 {
+			s.Figures = []chart.Figure{{Title: s.Title, Note: cmp.Or(s.Answer, "Nothing was measured.")}}
+		}
+		figures = append(figures, s.Figures...)
+	}
+	return chart.SVG(figures)
 }
