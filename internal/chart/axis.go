@@ -38,8 +38,7 @@ func (a axis) stretched() axis {
 	return a
 }
 
-// fromZero begins a linear axis at 0, if that does not waste most of it or if it
-// must.
+// fromZero begins a linear axis at 0, if that does not waste most of it or if it must.
 func (a axis) fromZero(must bool) axis {
 	if !a.log && (must || a.low > 0 && a.low < 0.6*a.high) {
 		a.low, a.high = min(a.low, 0), max(a.high, 0)

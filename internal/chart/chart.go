@@ -43,9 +43,6 @@ const (
 	barHeight, effectHeight, cellHeight, runHeight, spanHeight, linesHeight = 22.0, 26.0, 38.0, 30.0, 30.0, 260.0
 )
 
-// noteRunes is how long a line of a Note is.
-const noteRunes = 100
-
 //go:embed style.css
 var styleLines string
 
@@ -71,12 +68,8 @@ func SVG(figures []Figure) []byte {
 		fmt.Fprintf(&body, `<g transform="translate(0 %s)">%s</g>`, num(y), c.out.String())
 		y += c.height + 2*Size
 	}
-	y = max(y, Size)
-	var out strings.Builder
-	fmt.Fprintf(&out, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" height="%s"><style>%s</style>`,
-		num(Width), num(y), num(Width), num(y), Style)
-	fmt.Fprintf(&out, `<rect class="pb" width="%s" height="%s"/>%s</svg>`+"\n", num(Width), num(y), body.String())
-	return []byte(out.String())
+	return fmt.Appendf(nil, `<?xml version="1.0" encoding="UTF-8"?>`+"\n"+`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %[1]s %[2]s" width="%[1]s" height="%[2]s">`+
+		`<style>%[3]s</style><rect class="pb" width="%[1]s" height="%[2]s"/>%[4]s</svg>`+"\n", num(Width), num(max(y, Size)), Style, body.String())
 }
 
 // canvas draws the figure. Its height is known afterwards.
@@ -92,7 +85,7 @@ func (f Figure) canvas() *canvas {
 	default:
 		f.Plot.draw(c)
 	}
-	for _, line := range Wrap(f.Note, noteRunes) {
+	for _, line := range Wrap(f.Note, 100) {
 		c.height += Size * 1.4
 		c.text(0, c.height, "pt m", "start", line)
 	}
@@ -135,8 +128,7 @@ func title(caption string) string {
 // colour is the class of the i-th series.
 func colour(i int) string { return "p" + strconv.Itoa(i%colours) }
 
-// num prints a coordinate. What is no number becomes 0, so that a document with
-// it is still one.
+// num prints a coordinate. What is no number becomes 0, so that a document with it is still one.
 func num(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		v = 0
@@ -176,9 +168,8 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// Wrap breaks text between words into lines of at most width cells; a longer word
-// stays whole, as do options, signs and CPU lists, which ansi.Wordwrap breaks at their
-// hyphens.
+// Wrap breaks text between words into lines of at most width cells; a longer word stays whole, as
+// do options, signs and CPU lists, which ansi.Wordwrap breaks at their hyphens.
 func Wrap(text string, width int) (lines []string) {
 	const glue = "\uf8ff" // no line begins with the sign of "2.1 %"
 	for word := range strings.FieldsSeq(strings.ReplaceAll(text, " %", glue+"%")) {

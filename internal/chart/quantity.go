@@ -70,8 +70,7 @@ func (s Scale) Number(v float64) string { return Digits(s.Of(v)) }
 // Format prints a value with three significant digits and the unit: "6.54 ms".
 func (s Scale) Format(v float64) string { return strings.TrimSpace(s.Number(v) + " " + s.Unit) }
 
-// Quantity prints one value for people: three significant digits, and the unit
-// that suits it.
+// Quantity prints one value for people: three significant digits, and the unit that suits it.
 func Quantity(v float64, unit string) string { return ScaleFor(v, unit).Format(v) }
 
 // Digits prints a number with three significant digits: 6.54, 0.0123, 1,230. A

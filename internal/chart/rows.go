@@ -213,8 +213,7 @@ func (h Heat) cell(c *canvas, x, y, wide, dark float64, row, column int) {
 	c.text(x+wide/2, middle, "pt", "middle", Short(h.Values[row][column]))
 }
 
-// Spans are rows along one axis of time, each with the intervals in which
-// something was the case.
+// Spans are rows along one axis of time, each with the intervals in which something was the case.
 type Spans struct {
 	Rows   []SpanRow
 	End    float64 // of the axis, which begins at 0
