@@ -223,8 +223,8 @@ func (c *deliveryCell) one(ctx context.Context, d *delivery, arm deliveryArm, ro
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case err != nil && trialOver(err):
-		return err
+	case errors.Is(err, change.ErrOvertaken), errors.Is(err, change.ErrTooLate), errors.Is(err, change.ErrUndone), errors.Is(err, attr.ErrGone):
+		return err // the trial is over
 	case err != nil:
 		c.found.LeftOut[arm.name] = err.Error()
 		if off != nil {
@@ -252,9 +252,4 @@ func (c *deliveryCell) one(ctx context.Context, d *delivery, arm deliveryArm, ro
 	}
 	c.runs = append(c.runs, run)
 	return nil
-}
-
-// trialOver reports whether the trial cannot go on.
-func trialOver(err error) bool {
-	return errors.Is(err, change.ErrOvertaken) || errors.Is(err, change.ErrTooLate) || errors.Is(err, change.ErrUndone) || errors.Is(err, attr.ErrGone)
 }

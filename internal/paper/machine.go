@@ -233,24 +233,20 @@ func memlatSection(_ Machine, g *cells) report.Section {
 				orNone(l.UpToBytes > 0, memlatwork.Size(l.UpToBytes))}))
 		}
 	}
-	return report.Section{Answer: memlatAnswer(g, levels), Tables: []report.Table{t}}
-}
-
-// memlatAnswer is how far memory is from the first cache.
-func memlatAnswer(g *cells, levels map[string]memlatwork.Level) string {
+	s := report.Section{Tables: []report.Table{t}}
 	first, memory := levels["L1"], levels["memory"]
-	switch {
+	switch took := chart.Quantity(memory.Ns/1e9, "s"); { // how far memory is from the first cache
 	case len(levels) == 0:
-		return ""
 	case memory.Ns == 0:
-		return g.today() + ": memory was not reached."
+		s.Answer = g.today() + ": memory was not reached."
+	default:
+		if memory.Cycles > 0 {
+			took = fmt.Sprintf("%s cycles (%s)", chart.Digits(memory.Cycles), took)
+		}
+		if first.Ns > 0 {
+			took += fmt.Sprintf(", %.0f times as long as from L1", memory.Ns/first.Ns)
+		}
+		s.Answer = fmt.Sprintf("%s: %s.", g.today(), took)
 	}
-	took := chart.Quantity(memory.Ns/1e9, "s")
-	if memory.Cycles > 0 {
-		took = fmt.Sprintf("%s cycles (%s)", chart.Digits(memory.Cycles), took)
-	}
-	if first.Ns > 0 {
-		took += fmt.Sprintf(", %.0f times as long as from L1", memory.Ns/first.Ns)
-	}
-	return fmt.Sprintf("%s: %s.", g.today(), took)
+	return s
 }

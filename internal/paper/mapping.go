@@ -39,9 +39,10 @@ const (
 
 // matrixGrid is measured on all CPUs and, where there are more, the published two and four.
 func matrixGrid(m Machine) (out []size) {
+	all := append(slices.DeleteFunc([]int{2, 4}, func(n int) bool { return n >= len(m.CPUs) }), len(m.CPUs))
 	for _, dim := range matrixSizes {
 		var cells []cell
-		for _, cores := range matrixCores(m) {
+		for _, cores := range all {
 			place := onlyNormal
 			if cores < len(m.CPUs) {
 				place = []bench.Placement{bench.Placement("cpu:" + strings.Join(texts(m.CPUs[:cores]), ","))}
@@ -57,10 +58,6 @@ func matrixGrid(m Machine) (out []size) {
 		out = append(out, size{published: dim.published, ways: [][]cell{cells}})
 	}
 	return out
-}
-
-func matrixCores(m Machine) []int {
-	return append(slices.DeleteFunc([]int{2, 4}, func(n int) bool { return n >= len(m.CPUs) }), len(m.CPUs))
 }
 
 // matrixRow is a row of the table, with the published seconds, 0 where it was not.

@@ -30,8 +30,7 @@ const (
 	queensRounds = 5
 )
 
-// queensPublished are the seconds by N: normal, Tuna FIFO, Tuna RR, PI-Tool FIFO,
-// PI-Tool RR.
+// queensPublished are the seconds by N: normal, Tuna FIFO, Tuna RR, PI-Tool FIFO, PI-Tool RR.
 var queensPublished = map[int][5]int{
 	13: {57, 57, 57, 55, 55}, 14: {345, 336, 331, 333, 329},
 	15: {2435, 2430, 2386, 2379, 2355}, 16: {18177, 17456, 16695, 17160, 16650},

@@ -27,8 +27,7 @@ type Paper struct {
 	// claim is what was published, in a sentence; present may set another one.
 	claim  string
 	weight float64
-	// probe is a quick run that measures how fast the machine is; it is placed as most
-	// cells are.
+	// probe is a quick run that measures how fast the machine is; it is placed as most cells are.
 	probe bench.Study
 	// whole is a study whose cells are each made whole by a Maker. They may be of several
 	// workloads.
@@ -74,7 +73,9 @@ func NewMachine(topo *topology.Topology, tuna bool) Machine {
 var Papers = []Paper{nqueens, matrix, stream, activity, ctxswitch, memlat, chat, stripio, sais, automatic}
 
 // Names are the names of Papers.
-func Names() []string { return each(Papers, func(p Paper) string { return p.Name }) }
+func Names() []string { return names(Papers) }
+
+func names(papers []Paper) []string { return each(papers, func(p Paper) string { return p.Name }) }
 
 // Lookup finds papers by name.
 func Lookup(names []string) ([]Paper, error) {

@@ -77,8 +77,7 @@ type Run struct {
 // Start begins papers: it measures how fast the machine is and chooses sizes. The error is a
 // TooLittle where the budget is too small for a verdict of one of them.
 func Start(ctx context.Context, papers []Paper, o Options) (*Run, error) {
-	names := each(papers, func(p Paper) string { return p.Name })
-	r := &Run{Grid: bench.NewGrid(names, o.Budget), o: o, papers: papers, start: time.Now(), costs: map[string]float64{}}
+	r := Resume(bench.NewGrid(names(papers), o.Budget), nil, papers, o)
 	little := TooLittle{Budget: o.Budget}
 	var plans []plan
 	for _, p := range papers {
@@ -105,17 +104,13 @@ func Start(ctx context.Context, papers []Paper, o Options) (*Run, error) {
 	return r, nil
 }
 
-// Unfinished finds the last grid of the same papers on this host that did not end,
-// with its cells; ok is false where there is none. One that another process runs,
-// so that it cannot be held, is skipped. Why lists the conditions that changed
-// since, which keep it from being resumed.
+// Unfinished finds the last grid of the same papers on this host that did not end, with its cells;
+// ok is false where there is none. One that another process runs, so that it cannot be held, is
+// skipped. Why lists the conditions that changed since, which keep it from being resumed.
 func Unfinished(h store.History, papers []Paper, now bench.Conditions, hold func(bench.Grid) bool) (g bench.Grid, cells []bench.Results, why []string, ok bool) {
 	for _, g := range slices.Backward(h.Grids) {
-		if !slices.EqualFunc(g.Papers, papers, func(name string, p Paper) bool { return name == p.Name }) {
-			continue
-		}
 		cells := slices.DeleteFunc(h.Cells(g.ID), isProbe)
-		if len(cells) == 0 || cells[0].Conditions.Host != now.Host {
+		if !slices.Equal(g.Papers, names(papers)) || len(cells) == 0 || cells[0].Conditions.Host != now.Host {
 			continue
 		}
 		if !g.Ended.IsZero() {

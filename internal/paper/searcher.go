@@ -242,8 +242,7 @@ func (c *searchCell) search(ctx context.Context, measure search.Measure) error {
 	return nil
 }
 
-// tryAll finds the best of all candidates by their median against the kernel's in each
-// round.
+// tryAll finds the best of all candidates by their median against the kernel's in each round.
 func (c *searchCell) tryAll(ctx context.Context, measure search.Measure) error {
 	var all []int
 	for i := range c.job.Candidates {
