@@ -118,11 +118,12 @@ func (c searchedCandidate) label() string {
 
 func (l searchLine) near() []string {
 	against := func(candidate, base int) string { return l.finding("", candidate, base).cell() }
+	kernel, _ := arm(l.results, bench.Normal)
 	manual, kernels, autos := bench.None, bench.None, bench.None
 	if l.found.Manual != 0 { // there is another candidate than the kernel's
 		manual, kernels, autos = l.found.Candidates[l.found.Manual].label(), against(l.found.Manual, 0), against(l.found.Kept, l.found.Manual)
 	}
-	return []string{chart.Quantity(chart.Middle(l.rates(0)), l.results.Study.Figure.Unit), manual, kernels,
+	return []string{chart.Quantity(kernel.Median, l.results.Study.Figure.Unit), manual, kernels,
 		l.found.Candidates[l.found.Kept].label(), against(l.found.Kept, 0), autos}
 }
 
@@ -132,21 +133,15 @@ func (l searchLine) cost() []string {
 		lost, chart.Quantity(l.found.TriedSeconds, "s")}
 }
 
-// rates are those of a candidate in the comparison.
-func (l searchLine) rates(candidate int) (out []float64) {
-	p := byAuto
+// placement is that of a candidate in the comparison.
+func (l searchLine) placement(candidate int) bench.Placement {
 	switch candidate {
 	case 0:
-		p = bench.Normal
+		return bench.Normal
 	case l.found.Manual:
-		p = manualBest
+		return manualBest
 	}
-	for _, run := range l.results.Of(p) {
-		if run.Valid() {
-			out = append(out, run.Metric)
-		}
-	}
-	return out
+	return byAuto
 }
 
 // finding is a candidate's rate compared with that of another, from the pairs of each round.
@@ -154,5 +149,5 @@ func (l searchLine) finding(label string, candidate, base int) finding {
 	if candidate == base {
 		return finding{EffectRow: chart.EffectRow{Label: label, Remark: "the same placement"}, kind: same}
 	}
-	return ratioOf(label, logRatios(l.rates(candidate), l.rates(base)))
+	return ratioOf(label, roundRatios(l.results, l.placement(candidate), l.placement(base)))
 }

@@ -10,6 +10,7 @@ import (
 	"piton/internal/bench/stats"
 	"piton/internal/chart"
 	"piton/internal/report"
+	"piton/internal/search"
 	"piton/workloads/workload"
 )
 
@@ -80,6 +81,19 @@ func (g *cells) compareWithFirst(pairs []pair) []finding {
 	return g.compare(pairs)
 }
 
+// roundRatios are the log ratios of a placement's figures to another's, of the rounds in which both
+// were measured.
+func roundRatios(r bench.Results, p, base bench.Placement) (out []float64) {
+	for _, run := range r.Of(p) {
+		for _, b := range r.Of(base) {
+			if b.Index == run.Index && b.Valid() && run.Valid() {
+				out = append(out, search.LogRatio(run.Metric, b.Metric))
+			}
+		}
+	}
+	return out
+}
+
 // ratioOf is the ratio that the log ratios of pairs have which were measured together: a finding
 // that is better above 1.
 func ratioOf(label string, logs []float64) finding {
@@ -123,13 +137,8 @@ func (f finding) brief() string {
 // none could be judged.
 func effects(title string, all []finding, worse, better string) chart.Figure {
 	e := chart.Effects{Worse: worse, Better: better}
-	for _, f := range all {
-		if f.kind != missing {
-			e.Rows = append(e.Rows, f.EffectRow)
-		}
-	}
-	if !slices.ContainsFunc(all, func(f finding) bool { return f.kind > unjudged }) {
-		e.Rows = nil
+	if slices.ContainsFunc(all, func(f finding) bool { return f.kind > unjudged }) {
+		e.Rows = each(only(all, finding.made), func(f finding) chart.EffectRow { return f.EffectRow })
 	}
 	return chart.Figure{Title: title, Plot: e}
 }
@@ -141,20 +150,17 @@ type words struct{ better, worse string }
 // (±0.8 %)". Where they come to several things, it says which do, by what labels have before their
 // last comma, or how many.
 func (w words) sum(all []finding) string {
-	all = slices.DeleteFunc(slices.Clone(all), func(f finding) bool { return f.kind == missing })
-	if len(all) == 0 {
+	if all = only(all, finding.made); len(all) == 0 {
 		return "not measured"
 	}
-	var parts, names []string
-	for i, f := range all {
-		name, _ := f.names()
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-			others := func(f finding) bool { other, _ := f.names(); return other != name }
-			parts = append(parts, name+": "+w.kinds(slices.DeleteFunc(slices.Clone(all[i:]), others)))
+	var parts, groups []string
+	for _, f := range all {
+		if group := f.group(); !slices.Contains(groups, group) {
+			groups = append(groups, group)
+			parts = append(parts, group+": "+w.kinds(only(all, func(o finding) bool { return o.group() == group })))
 		}
 	}
-	if are(all, all[0].kind) || len(names) == 1 || len(names) > 3 { // too many to tell apart in a sentence
+	if are(all, all[0].kind) || len(groups) == 1 || len(groups) > 3 { // too many to tell apart in a sentence
 		return w.kinds(all)
 	}
 	return strings.Join(parts, "; ")
@@ -164,14 +170,7 @@ func (w words) sum(all []finding) string {
 func (w words) kinds(all []finding) string {
 	var parts []string
 	for _, k := range []kind{better, worse, same, unclear, unjudged} {
-		var of []finding
-		var labels []string
-		for _, f := range all {
-			if f.kind == k {
-				_, label := f.names()
-				of, labels = append(of, f), append(labels, label)
-			}
-		}
+		of := only(all, func(f finding) bool { return f.kind == k })
 		if len(of) == 0 {
 			continue
 		}
@@ -179,7 +178,7 @@ func (w words) kinds(all []finding) string {
 		switch {
 		case len(of) == len(all):
 		case len(of) <= 2:
-			text += " for " + join(labels)
+			text += " for " + join(each(of, finding.name))
 		default:
 			text += fmt.Sprintf(" in %d of %d comparisons", len(of), len(all))
 		}
@@ -188,13 +187,11 @@ func (w words) kinds(all []finding) string {
 	return strings.Join(parts, ", ")
 }
 
-// names are the label's parts: "16 queens" and "piton RR".
-func (f finding) names() (group, name string) {
-	if i := strings.LastIndex(f.Label, ", "); i >= 0 {
-		return f.Label[:i], f.Label[i+2:]
-	}
-	return "", f.Label
-}
+// group and name are the label's parts: "16 queens" and "piton RR".
+func (f finding) group() string { return f.Label[:max(strings.LastIndex(f.Label, ", "), 0)] }
+func (f finding) name() string  { return strings.TrimPrefix(f.Label[len(f.group()):], ", ") }
+
+func (f finding) made() bool { return f.kind != missing }
 
 // of is about findings of one kind.
 func (w words) of(k kind, all []finding) string {
@@ -227,15 +224,16 @@ func are(all []finding, k kind) bool {
 
 // published are the published values of findings that were made, or of all where none was.
 func published(all []finding) []float64 {
-	made := func(f finding) bool { return f.Published != nil && f.kind != missing }
-	some := slices.ContainsFunc(all, made)
-	var out []float64
-	for _, f := range all {
-		if made(f) || !some && f.Published != nil {
-			out = append(out, *f.Published)
-		}
+	of := reproduced(all)
+	if made := only(of, finding.made); len(made) > 0 {
+		of = made
 	}
-	return out
+	return each(of, func(f finding) float64 { return *f.Published })
+}
+
+// reproduced are the findings that were published.
+func reproduced(all []finding) []finding {
+	return only(all, func(f finding) bool { return f.Published != nil })
 }
 
 // shares is the range of shares without their signs: "2.1 to 3.4 %", "5 %".

@@ -351,4 +351,9 @@ func each[V, W any](all []V, of func(V) W) (out []W) {
 	return out
 }
 
+// only are those values of which something is so.
+func only[V any](all []V, is func(V) bool) []V {
+	return slices.DeleteFunc(slices.Clone(all), func(v V) bool { return !is(v) })
+}
+
 var onlyNormal, onlyLeastLoaded = []bench.Placement{bench.Normal}, []bench.Placement{leastLoaded}

@@ -9,7 +9,6 @@ import (
 	"piton/internal/bench"
 	"piton/internal/chart"
 	"piton/internal/report"
-	"piton/internal/search"
 	stripiowork "piton/workloads/stripio"
 	"piton/workloads/stripnet"
 )
@@ -70,19 +69,6 @@ func saisMeasured(g *cells) (out []saisCell) {
 		r := g.of("%s", l.key())
 		if found, ok := foundIn[delivered](r); ok {
 			out = append(out, saisCell{l, r, found})
-		}
-	}
-	return out
-}
-
-// logRatios are those of an arm's bandwidths to another's, of the rounds in which both were
-// measured.
-func (c saisCell) logRatios(arm, base string) (out []float64) {
-	for _, run := range c.results.Of(bench.Placement(arm)) {
-		for _, b := range c.results.Of(bench.Placement(base)) {
-			if b.Index == run.Index && b.Valid() && run.Valid() {
-				out = append(out, search.LogRatio(run.Metric, b.Metric))
-			}
 		}
 	}
 	return out
@@ -221,7 +207,7 @@ func saisNotes(measured []saisCell) (out []string) {
 func pooled(measured []saisCell, arm, base string) finding {
 	var logs []float64
 	for _, c := range measured {
-		logs = append(logs, c.logRatios(arm, base)...)
+		logs = append(logs, roundRatios(c.results, bench.Placement(arm), bench.Placement(base))...)
 	}
 	return ratioOf("", logs)
 }
@@ -252,7 +238,7 @@ func (p policy) String() string { return fmt.Sprintf("%s core (%s)", p.name, p.a
 
 // saturated are the cells without a pace.
 func saturated(measured []saisCell) []saisCell {
-	return slices.DeleteFunc(slices.Clone(measured), func(c saisCell) bool { return c.pace > 0 })
+	return only(measured, func(c saisCell) bool { return c.pace == 0 })
 }
 
 // saisOrder says whether the study's order shows: request and current core before least-loaded
@@ -302,7 +288,7 @@ func saisPublished(measured []saisCell) report.Table {
 		{"bandwidth, all saturated loads", bench.None}, {"misses of the last cache (L2)", "about −40 %"},
 		{"CPU time (unhalted cycles), 1 Gb/s and 3 Gb/s", "−27 % and −48.57 %"}}}
 	busy := saturated(measured)
-	most := slices.DeleteFunc(slices.Clone(busy), func(c saisCell) bool { return c.servers < stripnet.MaxServers })
+	most := only(busy, func(c saisCell) bool { return c.servers == stripnet.MaxServers })
 	for _, c := range saisComparisons {
 		t.Head = append(t.Head, fmt.Sprintf("today %s, %s against %s", c.way, c.aware, c.balanced))
 		now := []string{bench.None, pooled(most, c.aware, c.balanced).cell(), bench.None, pooled(busy, c.aware, c.balanced).cell(), saisLess(busy, c, missesPerKB), saisLess(busy, c, cpuPerKB)}
