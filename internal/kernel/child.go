@@ -69,25 +69,44 @@ func UsageOf(state *os.ProcessState) Usage {
 
 // childInfo is the beginning of siginfo_t as it tells of a child (sigaction(2)).
 type childInfo struct {
-	_      [3]int32   // signal, errno, code
+	_      [2]int32   // signal, errno
+	code   int32      // CLD_EXITED and so on
 	_      [0]uintptr // what differs by signal begins where a pointer may
 	_      [2]int32   // PID, UID
-	status int32      // of its exit, or the signal that killed it
+	status int32      // of its exit, or the signal that killed or stopped it
 }
+
+// cldStopped is CLD_STOPPED of siginfo.h, which x/sys does not have.
+const cldStopped = 5
 
 // AwaitExit waits until a child of the caller has ended, says whether with status
 // 0, and leaves it to be waited for: until then its number is nobody else's
 // (waitid(2), WNOWAIT).
 func AwaitExit(pid TID) (ok bool, err error) {
+	info, err := waitid(pid, unix.WEXITED|unix.WNOWAIT)
+	return err == nil && info.status == 0, err
+}
+
+// AwaitStop is AwaitExit that ends, with true, when the child is stopped, too.
+func AwaitStop(pid TID) (stopped bool, err error) {
+	info, err := waitid(pid, unix.WEXITED|unix.WSTOPPED|unix.WNOWAIT)
+	if err != nil || info.code != cldStopped {
+		return false, err
+	}
+	_, err = waitid(pid, unix.WSTOPPED|unix.WNOHANG) // so that the next call waits for another stop
+	return true, err
+}
+
+func waitid(pid TID, options int) (*childInfo, error) {
 	var info unix.Siginfo
 	for {
-		err := unix.Waitid(unix.P_PID, int(pid), &info, unix.WEXITED|unix.WNOWAIT, nil)
+		err := unix.Waitid(unix.P_PID, int(pid), &info, options, nil)
 		if err == unix.EINTR {
 			continue
 		}
 		if err != nil {
-			return false, fmt.Errorf("waitid of %d: %w", pid, err)
+			return nil, fmt.Errorf("waitid of %d: %w", pid, err)
 		}
-		return (*childInfo)(unsafe.Pointer(&info)).status == 0, nil
+		return (*childInfo)(unsafe.Pointer(&info)), nil
 	}
 }

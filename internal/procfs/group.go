@@ -39,3 +39,18 @@ func (f FS) orphaned(pid kernel.TID) bool {
 	}
 	return true
 }
+
+// GroupLives reports whether a process group of the caller's PID namespace has a member that
+// has not ended; false where that is not known.
+func (f FS) GroupLives(group kernel.TID) bool {
+	pids, err := f.Processes()
+	if err != nil || !f.OwnNumbers() {
+		return false
+	}
+	for _, pid := range pids {
+		if st, err := f.Stat(pid); err == nil && st.Group == group && st.State != 'Z' && st.State != 'X' {
+			return true
+		}
+	}
+	return false
+}

@@ -47,8 +47,13 @@ type traceOutput struct {
 // lastMost bounds what is kept.
 const lastMost = 512
 
-// Write shows the title before the first output.
-func (o *traceOutput) Write(b []byte) (int, error) {
+// Write shows the title before the first output. The terminal is strace's meanwhile.
+func (o *traceOutput) Write(b []byte) (n int, err error) {
+	err = kernel.WithoutTTOU(func() error { n, err = o.write(b); return err })
+	return n, err
+}
+
+func (o *traceOutput) write(b []byte) (int, error) {
 	if o.head.Len() > 0 {
 		if _, err := o.head.WriteTo(o.to); err != nil {
 			return 0, err

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -19,6 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/crash"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // crashIn makes the test binary a program whose screen panics somewhere.
@@ -82,29 +85,108 @@ func onTerminal(t *testing.T, slave *os.File, where string) *exec.Cmd {
 	return cmd
 }
 
-// A command that has the terminal ends with the program, also one that ignores SIGTERM.
-func TestCommandEndsWithTheProgram(t *testing.T) {
-	for _, test := range []struct {
-		script string
-		sig    syscall.Signal
-	}{{"echo begun; exec sleep 600", syscall.SIGTERM}, {"echo begun; exec sleep 600", syscall.SIGHUP},
-		{"trap '' TERM; echo begun; while :; do sleep 1; done", syscall.SIGTERM}} {
-		master, slave, err := pty.Open()
-		require.NoError(t, err)
-		cmd := onTerminal(t, slave, "run "+test.script)
-		require.NoError(t, cmd.Start())
-		require.NoError(t, slave.Close())
-		out := bufio.NewReader(master)
-		for line := ""; !strings.Contains(line, "begun"); {
-			line, err = out.ReadString('\n')
-			require.NoError(t, err)
-		}
-		require.NoError(t, cmd.Process.Signal(test.sig))
-		_ = cmd.Wait()
-		assert.Equal(t, 128+int(test.sig), cmd.ProcessState.ExitCode(), test.script)
-		_, _ = io.ReadAll(out) // until nobody has the terminal any more
-		require.NoError(t, master.Close())
+// lent is the program while a shell script, which has said "begun", has the terminal.
+type lent struct {
+	*exec.Cmd
+	t             *testing.T
+	master, slave *os.File
+	before        *term.State
+	out           *bufio.Reader
+}
+
+func lend(t *testing.T, script string) lent {
+	t.Helper()
+	master, slave, err := pty.Open()
+	require.NoError(t, err)
+	before, err := term.GetState(slave.Fd())
+	require.NoError(t, err)
+	fd, err := syscall.Dup(int(master.Fd())) // one that takes deadlines
+	require.NoError(t, err)
+	require.NoError(t, master.Close())
+	syscall.CloseOnExec(fd)
+	require.NoError(t, syscall.SetNonblock(fd, true))
+	master = os.NewFile(uintptr(fd), "terminal")
+	t.Cleanup(func() { _, _ = master.Close(), slave.Close() })
+	l := lent{onTerminal(t, slave, "run "+script), t, master, slave, before, bufio.NewReader(master)}
+	require.NoError(t, l.Start())
+	l.wait("begun")
+	return l
+}
+
+// wait waits for a line.
+func (l lent) wait(text string) {
+	l.t.Helper()
+	require.NoError(l.t, l.master.SetReadDeadline(time.Now().Add(time.Minute)))
+	for line := ""; !strings.Contains(line, text); {
+		var err error
+		line, err = l.out.ReadString('\n')
+		require.NoError(l.t, err, text)
 	}
+}
+
+// ends expects the end by a signal, of all that the program has started, and the terminal as
+// it was, unless that is closed.
+func (l lent) ends(sig syscall.Signal, closed bool) {
+	l.t.Helper()
+	_ = l.Wait()
+	assert.Equal(l.t, 128+int(sig), l.ProcessState.ExitCode())
+	fs := procfs.New("/")
+	pids, err := fs.Processes()
+	require.NoError(l.t, err)
+	for _, pid := range pids {
+		if st, err := fs.Stat(pid); err == nil && st.Session == kernel.TID(l.Process.Pid) && st.State != 'Z' && st.State != 'X' {
+			l.t.Errorf("%s %d is still there", st.Comm, pid)
+			_ = syscall.Kill(int(pid), syscall.SIGKILL)
+		}
+	}
+	if !closed {
+		after, err := term.GetState(l.slave.Fd())
+		require.NoError(l.t, err)
+		assert.Equal(l.t, l.before, after)
+	}
+}
+
+// A command that has the terminal ends with the program, and with what it has started, also
+// where that ignores SIGTERM, has lost its parent, or has taken the echo away.
+func TestCommandEndsWithTheProgram(t *testing.T) {
+	for _, script := range []string{
+		"echo begun; exec sleep 600",
+		"sleep 600 & stty -echo; echo begun; wait",
+		"(sleep 600 & sleep 600 &); trap '' HUP; echo begun; while :; do sleep 1; done",
+		"trap '' TERM; (while :; do sleep 1; done) & trap - TERM; echo begun; exec sleep 600",
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			l := lend(t, script)
+			require.NoError(t, l.Process.Signal(syscall.SIGTERM))
+			l.ends(syscall.SIGTERM, false)
+			if strings.Contains(script, "'' TERM") { // it takes graceTime each time
+				return
+			}
+			l = lend(t, script)
+			require.NoError(t, l.Process.Signal(syscall.SIGHUP))
+			l.ends(syscall.SIGHUP, false)
+			l = lend(t, script)
+			require.NoError(t, l.master.Close())
+			l.ends(syscall.SIGHUP, true)
+		})
+	}
+}
+
+// ^C is for the command and what it has started, and so is ^Z: there is no shell here, so that
+// they are continued.
+func TestKeysForACommand(t *testing.T) {
+	l := lend(t, "trap 'echo interrupted' INT; trap 'echo continued' CONT; echo begun; while :; do sleep 1; done")
+	for range 2 {
+		_, err := l.master.WriteString("\x1a")
+		require.NoError(t, err)
+		l.wait("continued")
+		_, err = l.master.WriteString("\x03")
+		require.NoError(t, err)
+		l.wait("interrupted")
+	}
+	require.NoError(t, l.Process.Signal(syscall.SIGTERM))
+	l.ends(syscall.SIGTERM, false)
 }
 
 func TestPanicGivesTheTerminalBack(t *testing.T) {
