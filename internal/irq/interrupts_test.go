@@ -3,12 +3,14 @@ package irq
 import (
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cpuset"
+	"piton/internal/topology/topologytest"
 )
 
 func TestParseInterrupts(t *testing.T) {
@@ -113,6 +115,32 @@ func TestRecordedInterrupts(t *testing.T) {
 			assert.Equal(t, []any{"IO-APIC", "9", "fasteoi", []string{"acpi"}}, []any{acpi.Chip, acpi.HWIRQ, acpi.Type, acpi.Actions})
 			assert.Equal(t, []any{want.chip, want.hwirq, "edge", []string{"virtio0-virtqueues"}}, []any{last.Chip, last.HWIRQ, last.Type, last.Actions})
 			assert.Equal(t, []uint64{0, 0, 0, 5}, last.Counts)
+
+			counts := func(text string) map[string][]uint64 {
+				in, err := ParseInterrupts([]byte(text))
+				require.NoError(t, err)
+				out := map[string][]uint64{}
+				for _, l := range in.Lines {
+					if l.Counts != nil {
+						out[l.Name] = l.Counts
+					}
+				}
+				return out
+			}
+			base, lines := counts(string(b)), strings.SplitAfter(string(b), "\n")
+			for i, line := range lines[1 : len(lines)-1] {
+				of, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+				for how, odd := range topologytest.Odd {
+					changed := slices.Clone(lines)
+					changed[i+1] = odd(strings.TrimSuffix(line, "\n"))
+					now := counts(strings.Join(changed, ""))
+					for name, was := range base {
+						if got, known := now[name]; known || name != of {
+							assert.Equal(t, was, got, "%s: %s, line %q", name, how, line)
+						}
+					}
+				}
+			}
 		})
 	}
 }
