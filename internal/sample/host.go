@@ -176,9 +176,10 @@ func withoutTimes(cpus cpuset.Set) []CPU {
 	return out
 }
 
-// rowNumbers finds which CPUs the rows of /proc/stat are about. lxcfs and the like write
-// rows for the CPUs of the container, numbered from 0, or as many as its CPU limit comes to,
-// while tasks, masks and interrupts keep the machine's numbers.
+// rowNumbers finds which CPUs the rows of /proc/stat are about. lxcfs keeps the machine's
+// numbers and leaves out the CPUs that the container's cpuset does not have; with --enable-cfs
+// it writes as many rows as the container's CPU limit comes to, numbered from 0, while tasks,
+// masks and interrupts keep the machine's numbers. The times are the container's own.
 type rowNumbers struct {
 	fits    cpuset.Set // the rows were about these CPUs, found out before
 	covered *bool      // something is mounted over /proc/stat; nil = not looked yet
@@ -204,13 +205,13 @@ func (r *rowNumbers) match(fs procfs.FS, rows []CPU) ([]CPU, error) {
 		covered := bytes.Contains(mounts, []byte(" "+fs.Path("stat")+" "))
 		r.covered = &covered
 	}
-	if ids.SubsetOf(online) && (!*r.covered || ids.Equal(online)) {
+	if ids.SubsetOf(online) && !*r.covered {
 		r.fits = ids
 		return rows, nil
 	}
 	allowed := mayUse(fs)
 	switch {
-	case allowed.Equal(ids):
+	case allowed.Equal(ids), ids.Equal(online) && allowed.SubsetOf(ids): // fewer rows than CPUs are shares of a limit
 		r.fits = ids
 		return rows, nil
 	case allowed.Len() == len(rows) && int(ids.Last()) == len(rows)-1:
@@ -228,8 +229,11 @@ func (r *rowNumbers) match(fs procfs.FS, rows []CPU) ([]CPU, error) {
 
 // rung says how the rows were numbered, "" as they are.
 func (r *rowNumbers) rung() string {
-	if r.anew {
-		return "made up by lxcfs or the like: its rows are taken for the CPUs of PID 1"
+	switch {
+	case r.anew:
+		return "made up by lxcfs or the like: its rows are taken for the CPUs of PID 1, in shares of a CPU limit if there is one"
+	case r.covered != nil && *r.covered:
+		return "made up by lxcfs or the like: the time of this container alone"
 	}
 	return ""
 }

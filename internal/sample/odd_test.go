@@ -264,4 +264,15 @@ func TestMadeUpRowsOfCPUs(t *testing.T) {
 	times, err = sampled("0-31", "0-31", four...)
 	assert.ErrorContains(t, err, "it has CPUs 0-3, of which online are 0-31 and usable 0-31")
 	assert.Empty(t, times)
+	// lxcfs 5.0.3 as it is without --enable-cfs: the CPUs of the cpuset, with their numbers.
+	times, err = sampled("0-31", "8-9", row(8), row(9))
+	require.NoError(t, err)
+	assert.Equal(t, map[cpuset.CPU]uint64{8: 90, 9: 100}, times)
+	assert.Contains(t, h.read(h.sampler(Needs{})).Collectors[0].Rung, "of this container alone")
+	// With it, a limit of one CPU, and its cpu/online: the row is about all CPUs.
+	times, err = sampled("0", "0-1", row(0))
+	assert.ErrorContains(t, err, "it has CPUs 0, of which online are 0 and usable 0-1")
+	assert.Empty(t, times)
+	_, err = sampled("0-1", "0", row(0), row(1))
+	assert.NoError(t, err, "PID 1 is pinned")
 }
