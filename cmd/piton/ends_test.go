@@ -286,6 +286,42 @@ func TestScreenEndsWithItsTerminal(t *testing.T) {
 	}
 }
 
+// TestSuspendStrace types ^Z and ^C for strace, which has the terminal: it stops with piton, goes
+// on with it, and ends alone.
+func TestSuspendStrace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("drives a real terminal")
+	}
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip(err)
+	}
+	kerneltest.NeedRoot(t, "to trace a task that is not its child, under yama")
+	target := exec.Command("sleep", "600")
+	require.NoError(t, target.Start())
+	t.Cleanup(func() { _ = target.Process.Kill(); _ = target.Wait() })
+	p := startInShell(t, "--filter", "pid="+pidText(target.Process.Pid))
+	p.wait("1/1")
+	p.keys("s")
+	p.wait("strace of")
+	tracer := 0
+	p.until("a tracer", func() bool {
+		tracer, _ = strconv.Atoi(tracerOf(t, target.Process.Pid))
+		return tracer != 0
+	})
+	for range 2 {
+		p.keys("\x1a")
+		p.until("both stopped", func() bool { return stateOf(t, p.piton.Pid) == "T" && stateOf(t, tracer) == "T" })
+		assert.False(t, p.changed(), "the terminal has its modes")
+		require.NoError(t, syscall.Kill(-p.piton.Pid, syscall.SIGCONT)) // fg; the group is piton's
+		p.until("strace goes on", func() bool { return stateOf(t, tracer) != "T" && stateOf(t, p.piton.Pid) != "T" })
+	}
+	p.keys("\x03")
+	p.until("no tracer", func() bool { return tracerOf(t, target.Process.Pid) == "0" })
+	p.wait("1/1")
+	require.NoError(t, p.piton.Signal(syscall.SIGTERM))
+	assert.Equal(t, 128+int(syscall.SIGTERM), p.exitCode())
+}
+
 // TestSuspendWithoutAShell types ^Z, and sends its signal, where nobody would continue piton.
 func TestSuspendWithoutAShell(t *testing.T) {
 	if testing.Short() {

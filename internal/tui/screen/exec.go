@@ -60,10 +60,9 @@ func (r *root) takeBack() {
 }
 
 // A group that is to end gets SIGTERM, and SIGKILL where that does not help: strace detaches
-// from its tasks with both. sudo hands SIGTERM on to its command, of a session of its own too,
-// and does so only if the sender is of another group. What sudo has started as root gets
-// neither from an ordinary user, and is not waited for: once the shell has the terminal, it
-// reads it no more.
+// from its tasks with both. sudo takes SIGTERM from the user who began it, if the sender is of
+// another group, and hands it on to its command, which may have a session of its own. What
+// does not end is not waited for: once the shell has the terminal, it reads it no more.
 const graceTime, killTime = 3 * time.Second, time.Second
 
 // wait starts a command and waits for its end, or for that of the program.
