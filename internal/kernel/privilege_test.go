@@ -165,7 +165,7 @@ func load() error {
 func allThreads(effective, permitted string) error {
 	files, err := filepath.Glob("/proc/self/task/*/status")
 	for _, file := range files {
-		if e, p := set(file, "CapEff"), set(file, "CapPrm"); e+p != "" && (e != effective || p != permitted) {
+		if e, p := set(file, "CapEff"), set(file, "CapPrm"); e != "" && p != "" && (e != effective || p != permitted) {
 			return fmt.Errorf("%s: effective %s, permitted %s", file, e, p)
 		}
 	}
