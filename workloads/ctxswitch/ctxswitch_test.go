@@ -250,6 +250,14 @@ func FuzzTurns(f *testing.F) {
 	})
 }
 
+// TestPictureOfADamagedTurn: a file of results may say anything.
+func TestPictureOfADamagedTurn(t *testing.T) {
+	for _, window := range []float64{0, -1, 5} {
+		r := Result{Turn: &Turn{WindowMs: window, Shares: make([]Share, 1), Timeline: []Active{{0, 1, 2}, {7, 0, 9}, {-1, 0, 9}, {0, -9, 9}, {0, 9, 3}}}}
+		require.NotPanics(t, func() { r.Picture(80); r.Figures() })
+	}
+}
+
 // BenchmarkAgainstPerf runs both in turn on one CPU and reports the ratio of the
 // medians of a round trip's mean time, piton over perf bench sched pipe.
 // -benchtime 11x gives eleven rounds.

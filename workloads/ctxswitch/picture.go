@@ -32,6 +32,9 @@ func (t *Turn) lines(width int) []string {
 		cells[i] = make([]float64, columns)
 	}
 	for _, a := range t.Timeline {
+		if a[0] < 0 || a[0] >= int64(len(cells)) || a[1] < 0 || each <= 0 {
+			continue // of a damaged store
+		}
 		row, from, to := cells[a[0]], float64(a[1]), float64(a[2])
 		for k := int(from / each); k < columns && float64(k)*each < to; k++ {
 			row[k] += (min(to, float64(k+1)*each) - max(from, float64(k)*each)) / each
