@@ -124,7 +124,7 @@ func TestReadOnlyHelpers(t *testing.T) {
 // writeSides are the places that take the write side of the kernel, and why read-only mode
 // does not come there.
 var writeSides = map[string]string{
-	"bench/runner/attach.go":        "holds a process that is measured, and writes nothing",
+	"bench/runner/run.go":           "holds a process that is measured, and writes nothing",
 	"change/attr/machine.go":        "reads",
 	"change/guard/main.go":          "a guard, which Main refuses",
 	"change/transient.go":           "cgroups of piton run, which is not there, and of its sweeper, which Main refuses",
