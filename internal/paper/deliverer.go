@@ -220,17 +220,18 @@ func (c *deliveryCell) one(ctx context.Context, d *delivery, arm deliveryArm, ro
 	run := bench.RunResult{Workload: c.study.Workload, Placement: bench.Placement(arm.name), Index: round, Started: time.Now(), Reason: arm.meaning}
 	c.tell(run)
 	off, err := arm.on(ctx, d)
+	var late error
+	if off != nil && (err != nil || ctx.Err() != nil) {
+		late = off() // of what it has put in force so far
+	}
 	switch {
 	case ctx.Err() != nil:
-		return context.Cause(ctx)
+		return errors.Join(context.Cause(ctx), late)
 	case errors.Is(err, change.ErrOvertaken), errors.Is(err, change.ErrTooLate), errors.Is(err, change.ErrUndone), errors.Is(err, attr.ErrGone):
-		return err // the trial is over
+		return errors.Join(err, late) // the trial is over
 	case err != nil:
 		c.found.LeftOut[arm.name] = err.Error()
-		if off != nil {
-			return off()
-		}
-		return nil
+		return late
 	}
 	load := c.load
 	load.Started = d.started

@@ -12,6 +12,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/bench/runner"
+	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/kernel"
 	"piton/workloads/stripnet"
@@ -87,4 +88,32 @@ func TestNetworksThatCannotBe(t *testing.T) {
 	assert.ErrorIs(t, explainNetwork(errors.ErrUnsupported), attr.ErrNotSupported)
 	other := errors.New("other")
 	assert.Equal(t, other, explainNetwork(other))
+}
+
+// What an arm has put in force is taken back also when the study is interrupted in that moment, or
+// the arm fails half way.
+func TestArmsAreTakenBack(t *testing.T) {
+	for _, failure := range []error{nil, errors.New("half of it"), change.ErrOvertaken} {
+		ctx, cancel := context.WithCancel(t.Context())
+		back := 0
+		arm := deliveryArm{name: "arm", on: func(context.Context, *delivery) (func() error, error) {
+			if failure == nil {
+				cancel()
+			}
+			return func() error { back++; return nil }, failure
+		}}
+		c := deliveryCell{tell: func(bench.RunResult) {}, found: delivered{LeftOut: map[string]string{}}}
+		err := c.one(ctx, &delivery{}, arm, 0)
+		cancel()
+		assert.Equal(t, 1, back, failure)
+		switch {
+		case failure == nil:
+			assert.ErrorIs(t, err, context.Canceled)
+		case errors.Is(failure, change.ErrOvertaken):
+			assert.ErrorIs(t, err, change.ErrOvertaken)
+		default:
+			assert.NoError(t, err)
+			assert.Equal(t, map[string]string{"arm": "half of it"}, c.found.LeftOut)
+		}
+	}
 }
