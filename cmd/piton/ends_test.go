@@ -78,16 +78,23 @@ func startInShell(t *testing.T, args ...string) *onPTY {
 	p.cmd.Env = append(p.cmd.Env, helperMode+"=shell")
 	p.start()
 	go p.read()
+	piton, err := os.Stat(binary)
+	require.NoError(t, err)
 	p.until("a command of the shell", func() bool {
 		of, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.cmd.Process.Pid)) // of each thread
 		require.NoError(t, err)
 		for _, children := range of {
 			b, _ := os.ReadFile(children) // none: the thread has ended
-			if pid, _ := strconv.Atoi(strings.TrimSpace(string(b))); pid > 0 {
-				p.piton, err = os.FindProcess(pid)
-				require.NoError(t, err)
-				return true
+			pid := strings.TrimSpace(string(b))
+			// Before its first child Go makes another, to see whether there are pidfds, which ends at once.
+			if exe, err := os.Stat(filepath.Join("/proc", pid, "exe")); pid == "" || err != nil || !os.SameFile(exe, piton) {
+				continue
 			}
+			number, err := strconv.Atoi(pid)
+			require.NoError(t, err)
+			p.piton, err = os.FindProcess(number)
+			require.NoError(t, err)
+			return true
 		}
 		return false
 	})
