@@ -33,7 +33,34 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if os.Getenv(subsiding) != "" {
+		Overtake()
+		before, _ := kernel.System().Attr(0)
+		began := time.Now()
+		Subside()
+		if before.Policy == kernel.Deadline && time.Since(began) < deadlinePeriod {
+			fmt.Println("it did not wait")
+		}
+		_ = eachThread(func(tid kernel.TID) error {
+			a, err := kernel.System().Attr(tid)
+			fmt.Println(a.Policy)
+			return err
+		})
+		return
+	}
 	os.Exit(m.Run())
+}
+
+// subsiding makes a process that overtakes, subsides, and prints the policies of its threads.
+const subsiding = "PITON_TEST_SUBSIDING"
+
+// TestSubside: no thread of a guard is DEADLINE when it ends.
+func TestSubside(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), subsiding+"=1")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	assert.Regexp(t, `^((OTHER|FIFO)\n)+$`, string(out), "FIFO where DEADLINE is not to be had")
 }
 
 // endAtOnce makes a guard end without an answer.

@@ -47,6 +47,7 @@ func Main(args []string) error {
 	}
 	s.watch()
 	s.page.remove()
+	Subside()
 	return nil
 }
 

@@ -72,6 +72,17 @@ func AboveAll() error {
 	return deadline(0, deadlineRuntime)
 }
 
+// Subside makes every thread of a DEADLINE process ordinary again and waits for a period, for a
+// process that is about to end: the kernel keeps a timer for that long for a DEADLINE task that
+// has ended (inactive_task_timer, kernel/sched/deadline.c), and Linux 6.12 panicked in it beside
+// a hotplug. The timer of a task that still lives goes where the task goes.
+func Subside() {
+	if a, err := kernel.System().Attr(0); err == nil && a.Policy == kernel.Deadline {
+		_ = setThreads(kernel.Other, 0, false)
+		time.Sleep(deadlinePeriod)
+	}
+}
+
 // keepUp makes those threads of a DEADLINE process DEADLINE that are not yet, the ones
 // that the Go runtime starts. Where no DEADLINE time is left (EBUSY) they stay ordinary.
 func keepUp() {

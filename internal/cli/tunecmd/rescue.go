@@ -88,6 +88,7 @@ func (r *rescuer) run(ctx context.Context, more []string) error {
 	for _, c := range guard.Overtake() {
 		r.Warn("rescue is not fully protected: %s", c)
 	}
+	defer guard.Subside()
 	tasks, err := r.look(ctx)
 	if err != nil {
 		return err
