@@ -34,13 +34,18 @@ func TestThePlacementsOwnMoveIsNoMigration(t *testing.T) {
 			return bench.Placed{}, err
 		}
 		other := allowed.AndNot(cpuset.Of(cpuset.CPU(st.LastCPU))).First()
-		tids, err := r.Proc.Threads(pid)
 		var mask unix.CPUSet
 		mask.Set(int(other))
-		for _, tid := range tids {
-			err = errors.Join(err, unix.SchedSetaffinity(int(tid), &mask))
+		for known := -1; ; { // a thread that starts meanwhile has the mask of who starts it
+			tids, err := r.Proc.Threads(pid)
+			for _, tid := range tids {
+				err = errors.Join(err, unix.SchedSetaffinity(int(tid), &mask))
+			}
+			if err != nil || len(tids) == known {
+				return bench.Placed{CPUs: cpuset.Of(other).String()}, err
+			}
+			known = len(tids)
 		}
-		return bench.Placed{CPUs: cpuset.Of(other).String()}, err
 	}
 	study := bench.Study{Workload: "nqueens", Args: []string{"-n", "10"}, Placements: []bench.Placement{"least-loaded"}, Runs: 4}
 	res, err := r.Run(t.Context(), study, nil)
