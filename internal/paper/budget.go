@@ -33,7 +33,7 @@ const (
 	// ownRounds are enough for studies that compare nothing: a run has all of their figures.
 	ownRounds = 3
 	// plannedShare is the part of the time that sizes are chosen for: costs are estimates.
-	plannedShare = 0.9
+	plannedShare = 0.95
 	// surelyShort is the estimated time of a run, in seconds, below which its size is left out: it
 	// would be too short to judge (50 ms), and the estimate is a rough one.
 	surelyShort = 0.04

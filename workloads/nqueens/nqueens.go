@@ -30,7 +30,7 @@ var solutions = [MaxN + 1]uint64{1, 1, 0, 0, 2, 10, 4, 40, 92, 352, 724, 2_680, 
 // costs[n] is the work for n queens, that for 13 being 1, as measured. Below 8 starting the
 // thread takes longer.
 var costs = [MaxN + 1]float64{0, 0.0003, 0.0003, 0.0003, 0.0003, 0.0003, 0.0003, 0.0003, 0.0003, 0.0012, 0.006, 0.035, 0.175,
-	1, 6.2, 40.5, 278, 2000, 14600}
+	1, 5.6, 34.5, 228, 1640, 12000}
 
 // Options is the work to do, within the limits of Workload's parameters.
 type Options struct {

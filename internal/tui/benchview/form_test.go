@@ -106,13 +106,13 @@ func TestTheFormFitsTheSize(t *testing.T) {
 	p.press("n")
 	assert.Len(t, r.tried, 1)
 	out := ansi.Strip(p.open.Top().Render(90, 38, plain))
-	assert.Contains(t, out, "n 15 → about 1.0 s a run, 44 runs, 45 s")
+	assert.Contains(t, out, "n 15 → about 0.9 s a run, 44 runs, 38 s")
 	assert.Equal(t, "15", mustStudy(t, p).Args[1])
 
 	p.press("n down backspace 3") // what the user gives stands, and is said to be too short
 	out = ansi.Strip(p.open.Top().Render(90, 38, plain))
 	assert.Contains(t, out, "n 13 → about 25 ms a run")
-	assert.Contains(t, out, "Runs of 25 ms are too short to judge: use a larger -n (15 takes about 1.0 s).")
+	assert.Contains(t, out, "Runs of 25 ms are too short to judge: use a larger -n (15 takes about 0.9 s).")
 	p.press("enter")
 	assert.Equal(t, "13", r.started[0].Args[1])
 	assert.Len(t, r.tried, 1)

@@ -84,7 +84,7 @@ func TestProgressAndCancel(t *testing.T) {
 		assert.True(t, p.view.Running())
 		assert.Equal(t, kernel.TID(3601), p.view.PID())
 		out := text(p.view, 100, 30)
-		assert.Contains(t, out, "run 1 of 44 · about 45 s left")
+		assert.Contains(t, out, "run 1 of 44 · about 38 s left")
 		assert.Contains(t, out, "now  normal warm-up · PID 3601")
 
 		p.press("n")
