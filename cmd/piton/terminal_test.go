@@ -101,13 +101,16 @@ func (term *terminal) keys(keys ...string) {
 // may be beside other tests: it would take the keys.
 func (term *terminal) stayOrdinary() {
 	term.t.Helper()
-	end := time.Now().Add(patience)
-	for frame := term.frame(); strings.Contains(frame, " Starved "); frame = term.frame() {
-		if strings.Contains(frame, "[y raise]") {
-			term.tmux("send-keys", "n")
+	asked := func() bool { return strings.Contains(term.frame(), " Starved ") }
+	for end := time.Now().Add(patience); asked(); time.Sleep(30 * time.Millisecond) {
+		require.True(term.t, time.Now().Before(end), "the question stays:\n%s", term.frame())
+		if !strings.Contains(term.frame(), "[y raise]") {
+			continue // it does not listen yet
 		}
-		require.True(term.t, time.Now().Before(end), "the question stays:\n%s", frame)
-		time.Sleep(30 * time.Millisecond)
+		term.tmux("send-keys", "n")
+		for soon := time.Now().Add(patience / 4); asked() && time.Now().Before(soon); { // a second n would be for what is behind
+			time.Sleep(30 * time.Millisecond)
+		}
 	}
 }
 

@@ -93,6 +93,24 @@ func TestStarvedScreenLetsKeysThrough(t *testing.T) {
 	})
 }
 
+// TestStarvedScreenAsksAgain after a dialog that was opened while the question did not listen yet.
+func TestStarvedScreenAsksAgain(t *testing.T) {
+	onStarved(t, 2*time.Second, func(r *rig, p *fakePriority) {
+		r.looks(0)
+		r.press("\\", "n")
+		assert.Contains(t, r.text(), "Filter: n", "the filter has the keyboard")
+		assert.NotContains(t, r.text(), "Starved", "and the question does not look as if it had")
+		r.press("esc")
+		r.looks(1)
+		assert.Contains(t, r.text(), "Starved")
+		r.wait(time.Second)
+		r.press("n")
+		r.looks(3)
+		assert.NotContains(t, r.text(), "Starved")
+		assert.Zero(t, p.raises)
+	})
+}
+
 func TestStarvedScreenStaysOrdinary(t *testing.T) {
 	onStarved(t, 2*time.Second, func(r *rig, p *fakePriority) {
 		r.looks(1)

@@ -30,7 +30,7 @@ type Dialog interface {
 type Outcome struct {
 	Done     bool    // the dialog is answered and closes
 	Canceled bool    // with Done: the user wants nothing to happen
-	Expired  bool    // with Canceled: a countdown has ended without an answer
+	Expired  bool    // with Canceled: nobody answered before a countdown ended, or another dialog opened
 	Value    any     // the answer, of the type the dialog's constructor names; a prompt gives its text at each key
 	Cmd      tea.Cmd // to run, e.g. the next tick of a countdown
 }

@@ -25,14 +25,21 @@ type opened struct {
 }
 
 // Push opens a dialog that the user asked for. then gets its answer, after the
-// dialog has closed, and each value it gives before that (see Outcome.Value).
+// dialog has closed, and each value it gives before that (see Outcome.Value). An offer
+// below it expires: it would look as if it had the keyboard.
 func (s *Stack) Push(d Dialog, then func(Outcome) tea.Cmd) tea.Cmd {
+	var expired tea.Cmd
+	if n := len(s.open) - 1; n >= 0 && s.open[n].offer != nil {
+		top := s.open[n]
+		s.open = s.open[:n]
+		expired = top.then(Outcome{Done: true, Canceled: true, Expired: true})
+	}
 	s.serial++
 	s.open = append(s.open, opened{Dialog: d, then: then, serial: s.serial})
 	if st, ok := d.(starter); ok {
-		return st.Start()
+		return tea.Batch(expired, st.Start())
 	}
-	return nil
+	return expired
 }
 
 // PushUnasked opens a question that appears by itself, and is deaf at first.

@@ -151,7 +151,11 @@ func (w *Watch) ask(ran, waited time.Duration) tea.Cmd {
 		{Tone: dialog.Plain, Text: "Give this screen a real-time priority until that is over, so that it stays usable? What it starts stays ordinary."},
 	}
 	return w.o.Dialogs.PushOffer(dialog.NewConfirm("Starved", lines, "raise", "stay"), func(o dialog.Outcome) tea.Cmd {
-		if o.Canceled {
+		switch {
+		case o.Expired:
+			w.state, w.looks = ordinary, 0
+			return again()
+		case o.Canceled:
 			w.state = settled
 			return nil
 		}
