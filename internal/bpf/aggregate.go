@@ -79,7 +79,7 @@ func enforceAggregate(bound time.Duration) (*Aggregate, error) {
 		return nil, err
 	}
 	// The link is not pinned: the kernel ends it with the last descriptor.
-	a.link, err = link.AttachStructOps(link.StructOpsOptions{Map: a.objects.Maps[aggregateMapPitonAggregate]})
+	a.link, err = link.AttachStructOps(link.StructOpsOptions{Map: a.objects.Maps["piton_aggregate"]})
 	if err != nil {
 		a.Close()
 		if errors.Is(err, syscall.EBUSY) {
@@ -97,11 +97,11 @@ func loadAggregator(bound time.Duration) (*Aggregate, error) {
 	if err := object.Usable(aggregateName); err != nil {
 		return nil, err
 	}
-	spec, err := loadAggregate()
+	spec, err := object.Spec(aggregateObject)
 	if err != nil {
 		return nil, err
 	}
-	if err := spec.Variables[aggregateVarBoundNs].Set(uint64(bound)); err != nil {
+	if err := spec.Variables["bound_ns"].Set(uint64(bound)); err != nil {
 		return nil, object.Explain(aggregateName, err)
 	}
 	types := object.KernelTypes() // held, so that Load finds it too
@@ -114,7 +114,7 @@ func loadAggregator(bound time.Duration) (*Aggregate, error) {
 		return nil, object.Explain(aggregateName, err)
 	}
 	a := &Aggregate{}
-	inner := spec.Maps[aggregateMapQueues].InnerMap
+	inner := spec.Maps["queues"].InnerMap
 	if a.objects, err = object.Load(aggregateName, spec); err != nil {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func loadAggregator(bound time.Duration) (*Aggregate, error) {
 }
 
 func (a *Aggregate) addQueues(inner *ebpf.MapSpec) error {
-	outer := a.objects.Maps[aggregateMapQueues]
+	outer := a.objects.Maps["queues"]
 	for i := range outer.MaxEntries() {
 		q, err := ebpf.NewMap(inner)
 		if err != nil {
@@ -182,8 +182,8 @@ func (a *Aggregate) read() (AggregateStats, error) {
 	var cpus []aggregateCPU
 	var kind uint32
 	var reason [64]byte
-	err := errors.Join(a.objects.Maps[aggregateMapStates].Lookup(uint32(0), &cpus),
-		a.objects.Variables[aggregateVarExitKind].Get(&kind), a.objects.Variables[aggregateVarExitReason].Get(&reason))
+	err := errors.Join(a.objects.Maps["states"].Lookup(uint32(0), &cpus),
+		a.objects.Variables["exit_kind"].Get(&kind), a.objects.Variables["exit_reason"].Get(&reason))
 	if err != nil {
 		return AggregateStats{}, object.Explain(aggregateName, err)
 	}

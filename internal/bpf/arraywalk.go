@@ -45,7 +45,7 @@ func openArrayWalk(briefly bool) (*Walk, error) {
 	if layout.TypeByName("bpf_rdonly_cast", &cast) != nil {
 		return nil, &object.Refusal{What: walkName, Why: "bpf_rdonly_cast came with Linux 6.2, this is " + object.Release(), Need: "Linux 6.2"}
 	}
-	spec, err := loadWalk()
+	spec, err := object.Spec(walkObject)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func openArrayWalk(briefly bool) (*Walk, error) {
 		return nil, err
 	}
 	if briefly {
-		if err := spec.Variables[walkVarRunNs].Set(uint32(0)); err != nil {
+		if err := spec.Variables["run_ns"].Set(uint32(0)); err != nil {
 			return nil, err
 		}
 	}
@@ -64,8 +64,8 @@ func openArrayWalk(briefly bool) (*Walk, error) {
 	}
 	a := &arrayWalk{
 		objects: objects,
-		records: table[Record]{slot: objects.Maps[walkMapRecordTables], layout: spec.Maps[walkMapRecordTables].InnerMap},
-		threads: table[Thread]{slot: objects.Maps[walkMapThreadTables], layout: spec.Maps[walkMapThreadTables].InnerMap},
+		records: table[Record]{slot: objects.Maps["record_tables"], layout: spec.Maps["record_tables"].InnerMap},
+		threads: table[Thread]{slot: objects.Maps["thread_tables"], layout: spec.Maps["thread_tables"].InnerMap},
 	}
 	if a.walkCommon, err = newWalkCommon(objects); err == nil {
 		err = a.records.grow(firstRoom)
@@ -142,7 +142,7 @@ func (a *arrayWalk) pass(all bool) error {
 		return err
 	}
 	for a.runs = 0; a.state.done == 0; a.runs++ {
-		if _, err := a.objects.Programs[walkProgWalk].Run(&ebpf.RunOptions{}); err != nil {
+		if _, err := a.objects.Programs["walk"].Run(&ebpf.RunOptions{}); err != nil {
 			return err
 		}
 		if err := a.end(); err != nil {

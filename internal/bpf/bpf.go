@@ -14,4 +14,29 @@
 // Start at OpenWalk.
 package bpf
 
+import _ "embed" // the objects
+
 //go:generate ./generate.sh
+
+var (
+	//go:embed aggregate_bpfel.o
+	aggregateObject []byte
+	//go:embed count_bpfel.o
+	countObject []byte
+	//go:embed flows_bpfel.o
+	flowsObject []byte
+	//go:embed ledger_bpfel.o
+	ledgerObject []byte
+	//go:embed moves_bpfel.o
+	movesObject []byte
+	//go:embed procevents_bpfel.o
+	proceventsObject []byte
+	//go:embed seq_bpfel.o
+	seqObject []byte
+	//go:embed wakes_bpfel.o
+	wakesObject []byte
+	//go:embed walk_bpfel.o
+	walkObject []byte
+	//go:embed work_bpfel.o
+	workObject []byte
+)

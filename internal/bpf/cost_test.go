@@ -238,8 +238,8 @@ func BenchmarkMigrationEvent(b *testing.B) {
 	b.ResetTimer()
 	flip(b, spinner.tasks(b), cpus, b.N)
 	b.StopTimer()
-	reportRuns(b, m.Objects, countProgCountMove)
-	reportRuns(b, single.Objects, movesProgReportMove)
+	reportRuns(b, m.Objects, "count_move")
+	reportRuns(b, single.Objects, "report_move")
 }
 
 func BenchmarkDrain(b *testing.B) {
@@ -289,5 +289,5 @@ func BenchmarkSwitch(b *testing.B) {
 	b.StopTimer()
 	_ = syscall.Close(to[1])
 	_ = syscall.Close(from[0])
-	reportRuns(b, l.Objects, ledgerProgOnSwitch)
+	reportRuns(b, l.Objects, "on_switch")
 }

@@ -137,9 +137,9 @@ func openFlows(room int, pids []kernel.TID) (*Flows, error) {
 	if err != nil {
 		return nil, err
 	}
-	programs, hook := []string{flowsProgFlowsRead}, flowsProgFlowsSpliced
+	programs, hook := []string{"flows_read"}, "flows_spliced"
 	if !atReads {
-		programs, hook = []string{flowsProgFlowsConnected, flowsProgFlowsAdjust}, flowsProgFlowsDatagram
+		programs, hook = []string{"flows_connected", "flows_adjust"}, "flows_datagram"
 	}
 	f, err := hookFlows(room, pids, append(programs, hook))
 	if err != nil { // functions cannot be hooked everywhere, such as on arm64 before Linux 6.4
@@ -149,17 +149,17 @@ func openFlows(room int, pids []kernel.TID) (*Flows, error) {
 }
 
 func hookFlows(room int, pids []kernel.TID, programs []string) (*Flows, error) {
-	spec, err := loadFlows()
+	spec, err := object.Spec(flowsObject)
 	if err != nil {
 		return nil, err
 	}
 	f := &Flows{Object: object.Object{What: flowsName}, programs: programs, keys: make([]flowKey, object.DrainChunk), values: make([]flowValue, object.DrainChunk), segments: map[uint64]uint32{}}
 	maps.DeleteFunc(spec.Programs, func(name string, _ *ebpf.ProgramSpec) bool { return !slices.Contains(programs, name) })
-	spec.Maps[flowsMapTables].InnerMap.MaxEntries = uint32(room)
+	spec.Maps["tables"].InnerMap.MaxEntries = uint32(room)
 	if f.Objects, err = object.Load(flowsName, spec); err != nil {
 		return nil, err
 	}
-	f.Tables, err = object.NewTwoTables(f.Objects.Maps[flowsMapTables], spec.Maps[flowsMapTables].InnerMap)
+	f.Tables, err = object.NewTwoTables(f.Objects.Maps["tables"], spec.Maps["tables"].InnerMap)
 	if err == nil {
 		err = f.setTargets(pids)
 	}
@@ -177,7 +177,7 @@ func hookFlows(room int, pids []kernel.TID, programs []string) (*Flows, error) {
 // UDP reports whether UDP is counted too, and not TCP alone: before Linux 6.3 that takes a
 // hook of a function.
 func (f *Flows) UDP() bool {
-	return f.programs[0] == flowsProgFlowsRead || slices.Contains(f.programs, flowsProgFlowsDatagram)
+	return f.programs[0] == "flows_read" || slices.Contains(f.programs, "flows_datagram")
 }
 
 // SetTargets counts only what these processes read from now on. Of processes that stay
@@ -195,7 +195,7 @@ func (f *Flows) setTargets(pids []kernel.TID) error {
 		now[uint32(pid)/64] |= 1 << (uint32(pid) % 64)
 	}
 	for word, bits := range now {
-		if err := f.Objects.Maps[flowsMapTargets].Put(word, bits); err != nil {
+		if err := f.Objects.Maps["targets"].Put(word, bits); err != nil {
 			return err
 		}
 	}
@@ -205,7 +205,7 @@ func (f *Flows) setTargets(pids []kernel.TID) error {
 	if len(pids) == 1 {
 		only = uint32(pids[0])
 	}
-	return f.Objects.Variables[flowsVarOnly].Set(only)
+	return f.Objects.Variables["only"].Set(only)
 }
 
 // Drain appends what was counted since the last drain, in no order, and begins anew. No read
@@ -239,7 +239,7 @@ func (f *Flows) Drain(into []FlowCount) (counts []FlowCount, stats FlowsStats, e
 			}
 			missed += runs.RecursionMisses
 		}
-		stats.Lost, err = f.LostSince(flowsVarLost, missed)
+		stats.Lost, err = f.LostSince("lost", missed)
 		return err
 	})
 	return counts, stats, err

@@ -68,8 +68,8 @@ func TestFlowsEqualWhatTheReaderSees(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			one, other := startFlow(t, kind, trips/5), startFlow(t, kind, trips/50)
 			f := openTestFlows(t, one.pid)
-			switch atReads := f.programs[0] == flowsProgFlowsRead; {
-			case kind == "udp-flow" && !f.UDP(), kind == "splice" && atReads && !slices.Contains(f.programs, flowsProgFlowsSpliced):
+			switch atReads := f.programs[0] == "flows_read"; {
+			case kind == "udp-flow" && !f.UDP(), kind == "splice" && atReads && !slices.Contains(f.programs, "flows_spliced"):
 				t.Skip("programs cannot be hooked to functions here")
 			}
 			flow(t, one) // so that the socket is known
@@ -77,7 +77,7 @@ func TestFlowsEqualWhatTheReaderSees(t *testing.T) {
 			seen := flow(t, one)
 			flow(t, other)
 			counts := drainFlows(t, f)
-			if f.programs[0] != flowsProgFlowsRead && kind != "udp-flow" { // there it counts the packets that reads copy
+			if f.programs[0] != "flows_read" && kind != "udp-flow" { // there it counts the packets that reads copy
 				for i := range counts {
 					counts[i].Reads = 0
 				}

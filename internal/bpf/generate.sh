@@ -19,7 +19,8 @@ for program in walk seq count moves ledger wakes flows work procevents aggregate
 	fi
 	mkdir -p "$into/$folder"
 	go tool bpf2go -go-package $package -output-dir "$into/$folder" -target bpfel -no-global-types -cflags "-O2 -Wall -Werror -mcpu=v3" $name c/$name.c
+	rm "$into/$folder/${name}_bpfel.go" # piton loads the object by the names of its programs, maps and variables
 done
 if [ $# = 0 ]; then
-	{ echo "# clang $found"; LC_ALL=C sha256sum generate.sh c/* ./*_bpfel.go ./*_bpfel.o ./*/*_bpfel.go ./*/*_bpfel.o | sed 's| \./| |'; } >objects.sum
+	{ echo "# clang $found"; LC_ALL=C sha256sum generate.sh c/* ./*_bpfel.o ./*/*_bpfel.o | sed 's| \./| |'; } >objects.sum
 fi

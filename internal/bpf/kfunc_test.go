@@ -36,7 +36,7 @@ func TestBindKfunc(t *testing.T) {
 	for kernel, names := range map[string][]string{
 		"6.13": {insertKfunc}, "7.2": {insertKfunc, v2}, "7.3": {insertKfunc, v2, v2 + "_impl"}, "7.3, in another order": {v2 + "_impl", v2, insertKfunc},
 	} {
-		spec, err := loadAggregate()
+		spec, err := object.Spec(aggregateObject)
 		require.NoError(t, err)
 		layout := layoutOf(t, names...)
 		before := callsOf(spec)
@@ -48,7 +48,7 @@ func TestBindKfunc(t *testing.T) {
 			assert.Equal(t, insertKfunc, f.TypeName(), kernel)
 		}
 	}
-	spec, err := loadAggregate()
+	spec, err := object.Spec(aggregateObject)
 	require.NoError(t, err)
 	require.NoError(t, object.BindKfunc(spec, layoutOf(t, "scx_bpf_dispatch"), insertKfunc))
 	assert.NotEmpty(t, callsOf(spec), "6.12 has none: left to the loader")

@@ -93,11 +93,11 @@ func openLedger() (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := loadLedger()
+	spec, err := object.Spec(ledgerObject)
 	if err != nil {
 		return nil, err
 	}
-	spec.Maps[ledgerMapCpus].MaxEntries = uint32(cpus)
+	spec.Maps["cpus"].MaxEntries = uint32(cpus)
 	l := &Ledger{Object: object.Object{What: ledgerName}, now: make([]cpuNow, cpus), keys: make([]stayKey, object.DrainChunk), values: make([]stayValue, object.DrainChunk)}
 	if l.Objects, err = object.Load(ledgerName, spec); err != nil {
 		return nil, err
@@ -110,10 +110,10 @@ func openLedger() (*Ledger, error) {
 }
 
 func (l *Ledger) begin(spec *ebpf.CollectionSpec) (err error) {
-	if l.cpus, err = l.Objects.Maps[ledgerMapCpus].Memory(); err != nil {
+	if l.cpus, err = l.Objects.Maps["cpus"].Memory(); err != nil {
 		return err
 	}
-	if l.Tables, err = object.NewTwoTables(l.Objects.Maps[ledgerMapTables], spec.Maps[ledgerMapTables].InnerMap); err != nil {
+	if l.Tables, err = object.NewTwoTables(l.Objects.Maps["tables"], spec.Maps["tables"].InnerMap); err != nil {
 		return err
 	}
 	l.settled = kernel.Monotonic()
@@ -124,7 +124,7 @@ func (l *Ledger) begin(spec *ebpf.CollectionSpec) (err error) {
 		return err
 	}
 	l.Links, err = object.Attach(ledgerName, l.Objects,
-		ledgerProgOnSwitch, ledgerProgOnIrq, ledgerProgOnIrqDone, ledgerProgOnSoftirq, ledgerProgOnSoftirqDone)
+		"on_switch", "on_irq", "on_irq_done", "on_softirq", "on_softirq_done")
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (l *Ledger) begin(spec *ebpf.CollectionSpec) (err error) {
 
 // seed lets the program find who is on the CPUs already.
 func (l *Ledger) seed() error {
-	iterator, err := link.AttachIter(link.IterOptions{Program: l.Objects.Programs[ledgerProgSeed]})
+	iterator, err := link.AttachIter(link.IterOptions{Program: l.Objects.Programs["seed"]})
 	if err != nil {
 		return err
 	}
@@ -169,11 +169,11 @@ func (l *Ledger) Drain(into []Stay) (stays []Stay, stats LedgerStats, err error)
 		}
 		stays = addPresent(stays, len(into), l.now)
 		stats.Window = window
-		if stats.Lost, err = l.LostSince(ledgerVarLost, 0); err != nil {
+		if stats.Lost, err = l.LostSince("lost", 0); err != nil {
 			return err
 		}
 		var lostNs uint64
-		err = l.Objects.Variables[ledgerVarLostNs].Get(&lostNs)
+		err = l.Objects.Variables["lost_ns"].Get(&lostNs)
 		stats.LostNs, l.lostNs = lostNs-l.lostNs, lostNs
 		return err
 	})
@@ -183,7 +183,7 @@ func (l *Ledger) Drain(into []Stay) (stays []Stay, stats LedgerStats, err error)
 // settle ends the window: the program accounts the stays that go on up to now.
 func (l *Ledger) settle() (window time.Duration, err error) {
 	now := kernel.Monotonic()
-	if _, err := l.Objects.Programs[ledgerProgSettle].Run(&ebpf.RunOptions{Context: uint64(now)}); err != nil {
+	if _, err := l.Objects.Programs["settle"].Run(&ebpf.RunOptions{Context: uint64(now)}); err != nil {
 		return 0, err
 	}
 	window, l.settled = now-l.settled, now

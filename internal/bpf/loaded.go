@@ -34,16 +34,12 @@ var known = []programs{ours, steer.Programs, hint.Programs}
 // ours are the names of the programs. The short ones could be others' too, but
 // not with the same type.
 var ours = programs{
-	ebpf.Tracing: {countProgCountMove, movesProgReportMove, movesProgFollowFork, movesProgForgetTask, ledgerProgOnSwitch,
-		ledgerProgOnIrq, ledgerProgOnIrqDone, ledgerProgOnSoftirq, ledgerProgOnSoftirqDone, ledgerProgSeed, seqProgDump,
-		wakesProgCountWake, wakesProgWakesIrq, wakesProgWakesIrqDone, wakesProgWakesTimer, wakesProgWakesTmrDone,
-		wakesProgWakesRaise, wakesProgWakesSoftirq, wakesProgWakesSoftDone,
-		proceventsProgEventFork, proceventsProgEventExec, proceventsProgEventComm, proceventsProgEventExit,
-		flowsProgFlowsRead, flowsProgFlowsAdjust, flowsProgFlowsConnected,
-		workProgWorkCall, workProgWorkBytes, workProgWorkWait},
-	ebpf.Syscall: {walkProgWalk, ledgerProgSettle},
-	ebpf.StructOps: {aggregateProgAggSelectCpu, aggregateProgAggEnqueue, aggregateProgAggDispatch,
-		aggregateProgAggRunning, aggregateProgAggExit},
+	ebpf.Tracing: {"count_move", "report_move", "follow_fork", "forget_task", "on_switch", "on_irq", "on_irq_done", "on_softirq",
+		"on_softirq_done", "seed", "dump", "count_wake", "wakes_irq", "wakes_irq_done", "wakes_timer", "wakes_tmr_done", "wakes_raise",
+		"wakes_softirq", "wakes_soft_done", "event_fork", "event_exec", "event_comm", "event_exit", "flows_read", "flows_adjust",
+		"flows_connected", "work_call", "work_bytes", "work_wait"},
+	ebpf.Syscall:   {"walk", "settle"},
+	ebpf.StructOps: {"agg_select_cpu", "agg_enqueue", "agg_dispatch", "agg_running", "agg_exit"},
 }
 
 // capSysAdminName is what a look at all programs takes (bpf(2)).

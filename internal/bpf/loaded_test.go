@@ -33,7 +33,7 @@ func TestLoaded(t *testing.T) {
 		after, err := Loaded()
 		require.NoError(t, err)
 		for _, p := range after {
-			if !known[p.ID] && p.Name == countProgCountMove && p.Runs > most.Runs {
+			if !known[p.ID] && p.Name == "count_move" && p.Runs > most.Runs {
 				most = p
 			}
 		}

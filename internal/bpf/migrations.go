@@ -58,7 +58,7 @@ func openMigrations() (*Migrations, error) {
 	if err := object.Usable(migrationsName); err != nil {
 		return nil, err
 	}
-	spec, err := loadCount()
+	spec, err := object.Spec(countObject)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +66,9 @@ func openMigrations() (*Migrations, error) {
 	if m.Objects, err = object.Load(migrationsName, spec); err != nil {
 		return nil, err
 	}
-	m.Tables, err = object.NewTwoTables(m.Objects.Maps[countMapTables], spec.Maps[countMapTables].InnerMap)
+	m.Tables, err = object.NewTwoTables(m.Objects.Maps["tables"], spec.Maps["tables"].InnerMap)
 	if err == nil {
-		m.Links, err = object.Attach(migrationsName, m.Objects, countProgCountMove)
+		m.Links, err = object.Attach(migrationsName, m.Objects, "count_move")
 	}
 	if err != nil {
 		m.Close()
@@ -94,7 +94,7 @@ func (m *Migrations) Drain(into []MoveCount) (counts []MoveCount, stats Migratio
 			stats.Moves += uint64(c.Moves)
 		})
 		if err == nil {
-			stats.Lost, err = m.LostSince(countVarLost, 0)
+			stats.Lost, err = m.LostSince("lost", 0)
 			stats.Moves += stats.Lost
 		}
 		return err

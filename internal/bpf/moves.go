@@ -52,22 +52,22 @@ func openMoves(ringBytes int) (*Moves, error) {
 	if err := object.Usable(movesName); err != nil {
 		return nil, err
 	}
-	spec, err := loadMoves()
+	spec, err := object.Spec(movesObject)
 	if err != nil {
 		return nil, err
 	}
-	spec.Maps[movesMapEvents].MaxEntries = uint32(ringBytes)
+	spec.Maps["events"].MaxEntries = uint32(ringBytes)
 	m := &Moves{Object: object.Object{What: movesName}, keys: make([]moveKey, object.DrainChunk), counts: make([]moveCount, object.DrainChunk)}
 	if m.Objects, err = object.Load(movesName, spec); err != nil {
 		return nil, err
 	}
-	m.targets.Entries = m.Objects.Maps[movesMapTargets]
-	if m.Ring, err = ringbuf.NewReader(m.Objects.Maps[movesMapEvents]); err == nil {
+	m.targets.Entries = m.Objects.Maps["targets"]
+	if m.Ring, err = ringbuf.NewReader(m.Objects.Maps["events"]); err == nil {
 		m.Ring.SetDeadline(time.Unix(0, 1)) // in the past: reads never wait
-		m.Tables, err = object.NewTwoTables(m.Objects.Maps[movesMapTables], spec.Maps[movesMapTables].InnerMap)
+		m.Tables, err = object.NewTwoTables(m.Objects.Maps["tables"], spec.Maps["tables"].InnerMap)
 	}
 	if err == nil {
-		m.Links, err = object.Attach(movesName, m.Objects, movesProgReportMove, movesProgFollowFork, movesProgForgetTask)
+		m.Links, err = object.Attach(movesName, m.Objects, "report_move", "follow_fork", "forget_task")
 	}
 	if err != nil {
 		m.Close()
@@ -89,12 +89,12 @@ func (m *Moves) SetFollow(follow bool) error {
 	if follow {
 		on = 1
 	}
-	return m.Use(func() error { return m.Objects.Variables[movesVarFollow].Set(on) })
+	return m.Use(func() error { return m.Objects.Variables["follow"].Set(on) })
 }
 
 // Unfollowed is how many children SetFollow found no room for, since opening.
 func (m *Moves) Unfollowed() (n uint64, err error) {
-	err = m.Use(func() error { return m.Objects.Variables[movesVarUnfollowed].Get(&n) })
+	err = m.Use(func() error { return m.Objects.Variables["unfollowed"].Get(&n) })
 	return n, err
 }
 
@@ -137,7 +137,7 @@ func (m *Moves) Read(into []Move) (moves []Move, lost uint64, err error) {
 			copy(object.BytesOf(&one), m.record.RawSample)
 			moves = append(moves, one)
 		}
-		lost, err = m.LostSince(movesVarLost, 0)
+		lost, err = m.LostSince("lost", 0)
 		return err
 	})
 	return moves, lost, err

@@ -48,21 +48,21 @@ func openProcEvents(ringBytes int) (*ProcEvents, error) {
 	if err := object.Usable(procEventsName); err != nil {
 		return nil, err
 	}
-	spec, err := loadProcevents()
+	spec, err := object.Spec(proceventsObject)
 	if err != nil {
 		return nil, err
 	}
-	spec.Maps[proceventsMapEvents].MaxEntries = uint32(ringBytes)
+	spec.Maps["events"].MaxEntries = uint32(ringBytes)
 	p := &ProcEvents{Object: object.Object{What: procEventsName}}
 	if p.Objects, err = object.Load(procEventsName, spec); err != nil {
 		return nil, err
 	}
-	if p.Ring, err = ringbuf.NewReader(p.Objects.Maps[proceventsMapEvents]); err == nil {
-		p.Links, err = object.Attach(procEventsName, p.Objects, proceventsProgEventFork, proceventsProgEventExec,
-			proceventsProgEventComm, proceventsProgEventExit)
+	if p.Ring, err = ringbuf.NewReader(p.Objects.Maps["events"]); err == nil {
+		p.Links, err = object.Attach(procEventsName, p.Objects, "event_fork", "event_exec",
+			"event_comm", "event_exit")
 	}
 	if err == nil {
-		err = p.watch(p.Objects.Maps[proceventsMapEvents].FD())
+		err = p.watch(p.Objects.Maps["events"].FD())
 	}
 	if err != nil {
 		p.Close()
@@ -140,7 +140,7 @@ func (p *ProcEvents) Read(into []kernel.ProcEvent, most time.Duration) (events [
 		return into, 0, nil
 	}
 	err = p.Use(func() (err error) {
-		lost, err = p.LostSince(proceventsVarLost, 0)
+		lost, err = p.LostSince("lost", 0)
 		return err
 	})
 	return into, lost, err

@@ -23,7 +23,7 @@ type seqWalk struct {
 }
 
 func openSeqWalk() (*Walk, error) {
-	spec, err := loadSeq()
+	spec, err := object.Spec(seqObject)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func openSeqWalk() (*Walk, error) {
 	}
 	s := &seqWalk{objects: objects}
 	if s.walkCommon, err = newWalkCommon(objects); err == nil {
-		s.iterator, err = link.AttachIter(link.IterOptions{Program: objects.Programs[seqProgDump]})
+		s.iterator, err = link.AttachIter(link.IterOptions{Program: objects.Programs["dump"]})
 	}
 	if err != nil {
 		s.close()

@@ -84,26 +84,26 @@ func openWakes(pairs int, ids []kernel.TID) (*Wakes, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := loadWakes()
+	spec, err := object.Spec(wakesObject)
 	if err != nil {
 		return nil, err
 	}
-	spec.Maps[wakesMapCpus].MaxEntries = uint32(cpus)
-	spec.Maps[wakesMapTables].InnerMap.MaxEntries = uint32(pairs)
+	spec.Maps["cpus"].MaxEntries = uint32(cpus)
+	spec.Maps["tables"].InnerMap.MaxEntries = uint32(pairs)
 	w := &Wakes{Object: object.Object{What: wakesName}, keys: make([]wakeKey, object.DrainChunk), values: make([]wakeValue, object.DrainChunk)}
 	if w.Objects, err = object.Load(wakesName, spec); err != nil {
 		return nil, err
 	}
-	w.targets.Entries = w.Objects.Maps[wakesMapTargets]
-	w.Tables, err = object.NewTwoTables(w.Objects.Maps[wakesMapTables], spec.Maps[wakesMapTables].InnerMap)
+	w.targets.Entries = w.Objects.Maps["targets"]
+	w.Tables, err = object.NewTwoTables(w.Objects.Maps["tables"], spec.Maps["tables"].InnerMap)
 	if err == nil {
 		err = w.setTargets(ids)
 	}
 	if err == nil {
 		w.drained = kernel.Monotonic()
 		// What tells interrupts comes first: without it they would count as tasks.
-		w.Links, err = object.Attach(wakesName, w.Objects, wakesProgWakesIrqDone, wakesProgWakesIrq, wakesProgWakesTmrDone, wakesProgWakesTimer,
-			wakesProgWakesSoftDone, wakesProgWakesSoftirq, wakesProgWakesRaise, wakesProgCountWake)
+		w.Links, err = object.Attach(wakesName, w.Objects, "wakes_irq_done", "wakes_irq", "wakes_tmr_done", "wakes_timer",
+			"wakes_soft_done", "wakes_softirq", "wakes_raise", "count_wake")
 	}
 	if err != nil {
 		w.Close()
@@ -120,7 +120,7 @@ func (w *Wakes) SetTargets(ids ...kernel.TID) error {
 }
 
 func (w *Wakes) setTargets(ids []kernel.TID) error {
-	filtered, only := w.Objects.Variables[wakesVarFiltered], w.Objects.Variables[wakesVarOnly]
+	filtered, only := w.Objects.Variables["filtered"], w.Objects.Variables["only"]
 	if len(ids) == 0 {
 		return errors.Join(filtered.Set(uint32(0)), w.targets.Set(nil))
 	}
@@ -153,9 +153,9 @@ func (w *Wakes) Drain(into []WakeCount) (counts []WakeCount, stats WakesStats, e
 			return err
 		}
 		// The kernel leaves out runs where the program was running on that CPU already.
-		runs, err := w.Objects.Programs[wakesProgCountWake].Stats() // 0 before Linux 5.12
+		runs, err := w.Objects.Programs["count_wake"].Stats() // 0 before Linux 5.12
 		if err == nil {
-			stats.Lost, err = w.LostSince(wakesVarLost, runs.RecursionMisses)
+			stats.Lost, err = w.LostSince("lost", runs.RecursionMisses)
 		}
 		return err
 	})

@@ -282,7 +282,7 @@ func TestWakesSaysWhatHadNoRoom(t *testing.T) {
 
 func TestWakesLeavesNothing(t *testing.T) {
 	w := must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(16) })
-	info, err := w.Objects.Programs[wakesProgCountWake].Info()
+	info, err := w.Objects.Programs["count_wake"].Info()
 	require.NoError(t, err)
 	id, ok := info.ID()
 	require.True(t, ok)
@@ -314,8 +314,8 @@ func BenchmarkWake(b *testing.B) {
 			b.ResetTimer()
 			run(b, p)
 			b.StopTimer()
-			reportRuns(b, w.Objects, wakesProgCountWake)
-			reportRuns(b, w.Objects, wakesProgWakesTimer)
+			reportRuns(b, w.Objects, "count_wake")
+			reportRuns(b, w.Objects, "wakes_timer")
 		})
 	}
 }

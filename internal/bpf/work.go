@@ -58,7 +58,7 @@ func openWork(kinds WorkKinds, pids []kernel.TID) (*Work, error) {
 	if err := object.Usable(workName); err != nil {
 		return nil, err
 	}
-	spec, err := loadWork()
+	spec, err := object.Spec(workObject)
 	if err != nil {
 		return nil, err
 	}
@@ -67,12 +67,12 @@ func openWork(kinds WorkKinds, pids []kernel.TID) (*Work, error) {
 		return nil, err
 	}
 	for _, number := range moving {
-		err = errors.Join(err, w.Objects.Maps[workMapMoving].Put(number, uint8(1)))
+		err = errors.Join(err, w.Objects.Maps["moving"].Put(number, uint8(1)))
 	}
-	ids := object.TargetSet{Entries: w.Objects.Maps[workMapTargets]}
+	ids := object.TargetSet{Entries: w.Objects.Maps["targets"]}
 	if err = errors.Join(err, ids.Set(pids)); err == nil {
 		var programs []string
-		for kind, name := range map[WorkKinds]string{WorkCalls: workProgWorkCall, WorkBytes: workProgWorkBytes, WorkWaits: workProgWorkWait} {
+		for kind, name := range map[WorkKinds]string{WorkCalls: "work_call", WorkBytes: "work_bytes", WorkWaits: "work_wait"} {
 			if kinds&kind != 0 {
 				programs = append(programs, name)
 			}
@@ -88,7 +88,7 @@ func openWork(kinds WorkKinds, pids []kernel.TID) (*Work, error) {
 
 // Read returns what has been done until now.
 func (w *Work) Read() (sums WorkSums, err error) {
-	err = w.Use(func() error { return w.Objects.Maps[workMapSums].Lookup(uint32(0), object.BytesOf(&sums)) })
+	err = w.Use(func() error { return w.Objects.Maps["sums"].Lookup(uint32(0), object.BytesOf(&sums)) })
 	return sums, err
 }
 

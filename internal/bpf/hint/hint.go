@@ -10,6 +10,7 @@
 package hint
 
 import (
+	_ "embed" // the object
 	"errors"
 	"fmt"
 	"os"
@@ -23,6 +24,9 @@ import (
 	"piton/internal/kernel"
 )
 
+//go:embed hint_bpfel.o
+var hintObject []byte
+
 const (
 	askName    = "consumer hints"
 	answerName = "echo of consumer hints"
@@ -35,8 +39,8 @@ const (
 )
 
 // Programs are the names of this package's programs.
-var Programs = map[ebpf.ProgramType][]string{ebpf.SockOps: {hintProgHintAsk, hintProgHintAnswer}, ebpf.Tracing: {hintProgHintRead},
-	ebpf.SchedCLS: {hintProgHintInsert, hintProgHintLearn}}
+var Programs = map[ebpf.ProgramType][]string{ebpf.SockOps: {"hint_ask", "hint_answer"}, ebpf.Tracing: {"hint_read"},
+	ebpf.SchedCLS: {"hint_insert", "hint_learn"}}
 
 // Carrier is what carries the hint.
 type Carrier uint8
@@ -86,12 +90,12 @@ type Sums struct { // struct sums of c/hint.c
 // Attach begins to hint connections. An error that Is feature.ErrNotSupported says what
 // is missing.
 func Attach(o Options) (*Hints, error) {
-	return open(askName, o, hintProgHintAsk, []string{hintProgHintAnswer}, func(h *Hints) (err error) {
-		h.targets.Entries = h.Objects.Maps[hintMapTargets]
+	return open(askName, o, "hint_ask", []string{"hint_answer"}, func(h *Hints) (err error) {
+		h.targets.Entries = h.Objects.Maps["targets"]
 		if err = h.targets.Set(o.Targets); err != nil {
 			return err
 		}
-		h.Links, err = object.Attach(askName, h.Objects, hintProgHintRead)
+		h.Links, err = object.Attach(askName, h.Objects, "hint_read")
 		return err
 	})
 }
@@ -103,7 +107,7 @@ func (h *Hints) SetTargets(ids ...kernel.TID) error {
 
 // Serve begins to echo hints in connections that processes of a cgroup accept.
 func Serve(o Options) (*Hints, error) {
-	return open(answerName, o, hintProgHintAnswer, []string{hintProgHintAsk, hintProgHintRead}, func(*Hints) error { return nil })
+	return open(answerName, o, "hint_answer", []string{"hint_ask", "hint_read"}, func(*Hints) error { return nil })
 }
 
 // open loads the object but for some programs, and hooks one to the cgroup last.
@@ -127,7 +131,7 @@ func open(what string, o Options, program string, without []string, arm func(*Hi
 		if held, err := kernel.UsableCapabilities(); err == nil && !held.Has(kernel.CapNetAdmin) {
 			return nil, &object.Refusal{What: what, Why: "it takes " + capNetAdmin + ", which this process does not have", Need: capNetAdmin}
 		}
-		spec, err := loadHint()
+		spec, err := object.Spec(hintObject)
 		if err != nil {
 			return nil, err
 		}
@@ -178,7 +182,7 @@ func (h *Hints) hook(folder *os.File, program string) error {
 func (h *Hints) Read() (sums Sums, err error) {
 	err = h.Use(func() error {
 		var cpus []Sums
-		if err := h.Objects.Maps[hintMapSums].Lookup(uint32(0), &cpus); err != nil {
+		if err := h.Objects.Maps["sums"].Lookup(uint32(0), &cpus); err != nil {
 			return err
 		}
 		for _, one := range cpus {

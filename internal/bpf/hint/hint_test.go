@@ -119,7 +119,7 @@ func TestTargetsAreReplaced(t *testing.T) {
 	require.NoError(t, h.SetTargets(2, 3))
 	var is uint8
 	for pid, there := range map[uint32]bool{1: false, 2: true, 3: true} {
-		assert.Equal(t, there, h.Objects.Maps[hintMapTargets].Lookup(pid, &is) == nil, "%d", pid)
+		assert.Equal(t, there, h.Objects.Maps["targets"].Lookup(pid, &is) == nil, "%d", pid)
 	}
 }
 

@@ -15,8 +15,8 @@ import (
 // set prepares the object for the carrier.
 func (o Options) set(spec *ebpf.CollectionSpec) error {
 	if o.Carrier != IP {
-		delete(spec.Programs, hintProgHintInsert)
-		delete(spec.Programs, hintProgHintLearn)
+		delete(spec.Programs, "hint_insert")
+		delete(spec.Programs, "hint_learn")
 	} else if len(o.Interfaces) == 0 {
 		return errors.New("hints by an option of IPv4: no interface is given")
 	}
@@ -30,14 +30,14 @@ func (o Options) set(spec *ebpf.CollectionSpec) error {
 			smallest = i.MTU
 		}
 	}
-	return errors.Join(spec.Variables[hintVarAllProcesses].Set(len(o.Targets) == 0),
-		spec.Variables[hintVarByIp].Set(o.Carrier == IP), spec.Variables[hintVarMtu].Set(uint32(smallest)))
+	return errors.Join(spec.Variables["all_processes"].Set(len(o.Targets) == 0),
+		spec.Variables["by_ip"].Set(o.Carrier == IP), spec.Variables["mtu"].Set(uint32(smallest)))
 }
 
 // hookInterfaces attaches the programs of both directions beside others.
 func (h *Hints) hookInterfaces(indices []int) error {
 	for _, index := range indices {
-		for name, direction := range map[string]ebpf.AttachType{hintProgHintInsert: ebpf.AttachTCXEgress, hintProgHintLearn: ebpf.AttachTCXIngress} {
+		for name, direction := range map[string]ebpf.AttachType{"hint_insert": ebpf.AttachTCXEgress, "hint_learn": ebpf.AttachTCXIngress} {
 			l, err := link.AttachTCX(link.TCXOptions{Program: h.Objects.Programs[name], Interface: index, Attach: direction})
 			switch {
 			case errors.Is(err, ebpf.ErrNotSupported), errors.Is(err, syscall.EINVAL) && object.ReleaseBefore(6, 6):

@@ -1,6 +1,7 @@
 package object
 
 import (
+	"bytes"
 	"fmt"
 	"runtime"
 	"sync"
@@ -42,6 +43,11 @@ func Privileged[T any](f func() (T, error)) (result T, err error) {
 		return err
 	})
 	return result, err
+}
+
+// Spec reads a compiled object.
+func Spec(compiled []byte) (*ebpf.CollectionSpec, error) {
+	return ebpf.LoadCollectionSpecFromReader(bytes.NewReader(compiled))
 }
 
 // Load puts an object into the kernel.

@@ -123,7 +123,7 @@ func reason(err error) string {
 }
 
 func (s *Steering) hook(d netdev.Interface, flags link.XDPAttachFlags) (link.Link, error) {
-	return link.AttachXDP(link.XDPOptions{Program: s.Objects.Programs[steerProgSteerPacket], Interface: d.Index, Flags: flags})
+	return link.AttachXDP(link.XDPOptions{Program: s.Objects.Programs["steer_packet"], Interface: d.Index, Flags: flags})
 }
 
 // lossy says why packets that are redirected in the driver would not arrive, "" if they

@@ -53,7 +53,7 @@ func open(o Options) (*Steering, error) {
 	if err := s.load(o); err != nil {
 		return nil, err
 	}
-	s.targets.Entries = s.Objects.Maps[steerMapTargets]
+	s.targets.Entries = s.Objects.Maps["targets"]
 	if err = s.fill(o); err == nil {
 		err = s.learn()
 	}
@@ -69,7 +69,7 @@ func open(o Options) (*Steering, error) {
 
 // load puts the programs that this policy and this kernel can use into the kernel.
 func (s *Steering) load(o Options) error {
-	spec, err := loadSteer()
+	spec, err := object.Spec(steerObject)
 	if err != nil {
 		return err
 	}
@@ -77,9 +77,9 @@ func (s *Steering) load(o Options) error {
 	if err != nil {
 		return err
 	}
-	spec.Maps[steerMapCpus].MaxEntries = uint32(possible) // E2BIG for more
-	spec.Maps[steerMapChoices].MaxEntries = uint32(possible)
-	if err := spec.Variables[steerVarPolicy].Set(uint32(o.Policy)); err != nil {
+	spec.Maps["cpus"].MaxEntries = uint32(possible) // E2BIG for more
+	spec.Maps["choices"].MaxEntries = uint32(possible)
+	if err := spec.Variables["policy"].Set(uint32(o.Policy)); err != nil {
 		return err
 	}
 	names, err := hooks(o.Policy)
@@ -97,7 +97,7 @@ func (s *Steering) load(o Options) error {
 
 // hooks are the programs that are needed.
 func hooks(policy Policy) (map[string]bool, error) {
-	all := map[string]bool{steerProgSteerPacket: true, steerProgSteerEnqueue: true}
+	all := map[string]bool{"steer_packet": true, "steer_enqueue": true}
 	if policy == Pass || policy == Hint || policy == HintByIP {
 		return all, nil
 	}
@@ -106,11 +106,11 @@ func hooks(policy Policy) (map[string]bool, error) {
 	case err != nil:
 		return nil, err
 	case traced:
-		all[steerProgSteerRead], all[steerProgSteerSend] = true, true
+		all["steer_read"], all["steer_send"] = true, true
 	case runtime.GOARCH != "amd64": // arguments of functions are in other registers
 		return nil, &object.Refusal{What: steerName, Why: "this kernel (" + object.Release() + ") has no tracepoint for reads of sockets", Need: "Linux 6.3"}
 	default:
-		all[steerProgSteerRecvmsg], all[steerProgSteerSendmsg] = true, true
+		all["steer_recvmsg"], all["steer_sendmsg"] = true, true
 	}
 	return all, nil
 }
@@ -123,17 +123,17 @@ var (
 
 // learn hooks what finds out whose the flows are.
 func (s *Steering) learn() (err error) {
-	names := []string{steerProgSteerEnqueue}
-	if s.Objects.Programs[steerProgSteerRead] != nil {
-		names = append(names, steerProgSteerRead, steerProgSteerSend)
+	names := []string{"steer_enqueue"}
+	if s.Objects.Programs["steer_read"] != nil {
+		names = append(names, "steer_read", "steer_send")
 	}
 	if s.Links, err = object.Attach(steerName, s.Objects, names...); err != nil {
 		return err
 	}
-	if err := s.probe(s.Objects.Programs[steerProgSteerRecvmsg], readers); err != nil {
+	if err := s.probe(s.Objects.Programs["steer_recvmsg"], readers); err != nil {
 		return err
 	}
-	return s.probe(s.Objects.Programs[steerProgSteerSendmsg], writers)
+	return s.probe(s.Objects.Programs["steer_sendmsg"], writers)
 }
 
 // probe hooks a program to functions of the kernel, but for those it lacks.

@@ -90,7 +90,7 @@ func run(t *testing.T, s *Steering, on cpuset.CPU, frame []byte) (verdict uint32
 			return err
 		}
 		var err error
-		verdict, err = s.Objects.Programs[steerProgSteerPacket].Run(&ebpf.RunOptions{Data: frame})
+		verdict, err = s.Objects.Programs["steer_packet"].Run(&ebpf.RunOptions{Data: frame})
 		return err
 	}))
 	return verdict
@@ -99,7 +99,7 @@ func run(t *testing.T, s *Steering, on cpuset.CPU, frame []byte) (verdict uint32
 func TestWhichPacketsAreSteered(t *testing.T) {
 	a, b := twoCPUs(t)
 	s := newWire(t).open(t, Options{Policy: Request, CPUs: cpuset.Of(b)})
-	flows := s.Objects.Maps[steerMapFlows]
+	flows := s.Objects.Maps["flows"]
 	wildcard4 := netip.AddrPortFrom(near4.Addr(), 53)
 	for _, k := range []flowKey{key(tcp, near4, far4), key(tcp, near6, far6), key(udp, near4, far4),
 		key(udp, wildcard4, none), key(udp, netip.AddrPortFrom(netip.IPv6Unspecified(), 54), none)} {
@@ -147,14 +147,14 @@ func TestWhichPacketsAreSteered(t *testing.T) {
 func BenchmarkPacket(b *testing.B) {
 	_, other := twoCPUs(b)
 	s := newWire(b).open(b, Options{Policy: Request, CPUs: cpuset.Of(other)})
-	require.NoError(b, s.Objects.Maps[steerMapFlows].Put(key(tcp, near4, far4), flowValue{Sent: uint32(other)}))
+	require.NoError(b, s.Objects.Maps["flows"].Put(key(tcp, near4, far4), flowValue{Sent: uint32(other)}))
 	for name, frame := range map[string][]byte{"stays": packet(tcp, far4, near4, 0), "other": packet(tcp, near4, far4, 0)} {
 		b.Run(name, func(b *testing.B) {
 			require.NoError(b, kernel.OnThread(func() error {
 				if err := kernel.System().SetAffinity(0, cpuset.Of(other)); err != nil {
 					return err
 				}
-				_, each, err := s.Objects.Programs[steerProgSteerPacket].Benchmark(frame, b.N, nil)
+				_, each, err := s.Objects.Programs["steer_packet"].Benchmark(frame, b.N, nil)
 				b.ReportMetric(float64(each.Nanoseconds()), "ns/packet")
 				return err
 			}))

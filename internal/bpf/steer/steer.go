@@ -5,6 +5,7 @@
 package steer
 
 import (
+	_ "embed" // the object
 	"fmt"
 	"structs"
 
@@ -15,13 +16,16 @@ import (
 	"piton/internal/kernel"
 )
 
+//go:embed steer_bpfel.o
+var steerObject []byte
+
 const steerName = "steering of packets"
 
 // Programs are the names of this package's programs.
 var Programs = map[ebpf.ProgramType][]string{
-	ebpf.XDP:     {steerProgSteerPacket},
-	ebpf.Tracing: {steerProgSteerRead, steerProgSteerSend, steerProgSteerEnqueue},
-	ebpf.Kprobe:  {steerProgSteerRecvmsg, steerProgSteerSendmsg},
+	ebpf.XDP:     {"steer_packet"},
+	ebpf.Tracing: {"steer_read", "steer_send", "steer_enqueue"},
+	ebpf.Kprobe:  {"steer_recvmsg", "steer_sendmsg"},
 }
 
 // Policy says which CPU is to work on the packets of a flow. A flow is known from the first
@@ -85,7 +89,7 @@ type packetCounts struct { // struct packets of c/steer.c
 func (s *Steering) Stats() (stats Stats, err error) {
 	err = s.Use(func() error {
 		var perCPU []packetCounts
-		if err := s.Objects.Maps[steerMapCounts].Lookup(uint32(0), &perCPU); err != nil {
+		if err := s.Objects.Maps["counts"].Lookup(uint32(0), &perCPU); err != nil {
 			return err
 		}
 		for _, c := range perCPU {
@@ -93,7 +97,7 @@ func (s *Steering) Stats() (stats Stats, err error) {
 			stats.Stayed += c.Stayed
 			stats.Passed += c.Passed
 		}
-		return s.Objects.Variables[steerVarDropped].Get(&stats.Dropped)
+		return s.Objects.Variables["dropped"].Get(&stats.Dropped)
 	})
 	if err != nil {
 		return stats, err
@@ -114,26 +118,26 @@ func (s *Steering) SetChoice(cpus cpuset.Set) error {
 
 func (s *Steering) setChoice(cpus cpuset.Set) error {
 	for i, cpu := range cpus.CPUs() {
-		if err := s.Objects.Maps[steerMapChoices].Put(uint32(i), uint32(cpu)); err != nil {
+		if err := s.Objects.Maps["choices"].Put(uint32(i), uint32(cpu)); err != nil {
 			return err
 		}
 	}
-	return s.Objects.Variables[steerVarChosen].Set(uint32(cpus.Len()))
+	return s.Objects.Variables["chosen"].Set(uint32(cpus.Len()))
 }
 
 // fill writes what the policy needs to know.
 func (s *Steering) fill(o Options) error {
 	for cpu := range o.CPUs.All() {
-		if err := s.Objects.Maps[steerMapCpus].Put(uint32(cpu), uint32(QueueLength)); err != nil {
+		if err := s.Objects.Maps["cpus"].Put(uint32(cpu), uint32(QueueLength)); err != nil {
 			return fmt.Errorf("queue of CPU %d: %w", cpu, err)
 		}
 	}
-	info, err := s.Objects.Maps[steerMapCpus].Info()
+	info, err := s.Objects.Maps["cpus"].Info()
 	if err != nil {
 		return err
 	}
 	id, _ := info.ID()
-	if err := s.Objects.Variables[steerVarCpusId].Set(uint32(id)); err != nil {
+	if err := s.Objects.Variables["cpus_id"].Set(uint32(id)); err != nil {
 		return err
 	}
 	switch o.Policy {
@@ -149,7 +153,7 @@ func (s *Steering) fill(o Options) error {
 }
 
 func (s *Steering) setApart(table map[cpuset.CPU]cpuset.CPU) error {
-	choices := s.Objects.Maps[steerMapChoices]
+	choices := s.Objects.Maps["choices"]
 	for cpu := range choices.MaxEntries() {
 		to, ok := table[cpuset.CPU(cpu)]
 		if !ok {
