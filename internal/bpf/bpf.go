@@ -18,6 +18,14 @@ import _ "embed" // the objects
 
 //go:generate ./generate.sh
 
+// opened is a subject, nil if it could not be opened.
+func opened[T any](subject *T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return subject, nil
+}
+
 var (
 	//go:embed aggregate_bpfel.o
 	aggregateObject []byte

@@ -9,8 +9,6 @@ import (
 	"structs"
 	"time"
 
-	"github.com/cilium/ebpf"
-
 	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -149,29 +147,12 @@ func openFlows(room int, pids []kernel.TID) (*Flows, error) {
 }
 
 func hookFlows(room int, pids []kernel.TID, programs []string) (*Flows, error) {
-	spec, err := object.Spec(flowsObject)
-	if err != nil {
-		return nil, err
-	}
-	f := &Flows{Object: object.Object{What: flowsName}, programs: programs, keys: make([]flowKey, object.DrainChunk), values: make([]flowValue, object.DrainChunk), segments: map[uint64]uint32{}}
-	maps.DeleteFunc(spec.Programs, func(name string, _ *ebpf.ProgramSpec) bool { return !slices.Contains(programs, name) })
-	spec.Maps["tables"].InnerMap.MaxEntries = uint32(room)
-	if f.Objects, err = object.Load(flowsName, spec); err != nil {
-		return nil, err
-	}
-	f.Tables, err = object.NewTwoTables(f.Objects.Maps["tables"], spec.Maps["tables"].InnerMap)
-	if err == nil {
-		err = f.setTargets(pids)
-	}
-	if err == nil {
+	f := &Flows{programs: programs, keys: make([]flowKey, object.DrainChunk), values: make([]flowValue, object.DrainChunk), segments: map[uint64]uint32{}}
+	s := object.Subject{What: flowsName, Compiled: flowsObject, Room: room, Programs: programs, Alone: true}
+	return opened(f, f.Open(s, func() error {
 		f.drained = kernel.Monotonic()
-		f.Links, err = object.Attach(flowsName, f.Objects, programs...)
-	}
-	if err != nil {
-		f.Close()
-		return nil, object.Explain(flowsName, err)
-	}
-	return f, nil
+		return f.setTargets(pids)
+	}))
 }
 
 // UDP reports whether UDP is counted too, and not TCP alone: before Linux 6.3 that takes a

@@ -13,8 +13,6 @@ import (
 	"piton/internal/kernel"
 )
 
-const ledgerName = "CPU ledger"
-
 // Kind is what a Stay was of.
 type Kind uint16
 
@@ -83,48 +81,25 @@ type stayValue struct { // struct stay of c/ledger.c
 
 // OpenLedger begins to write. An error that Is
 // feature.ErrNotSupported says what is missing.
-func OpenLedger() (*Ledger, error) { return object.Privileged(openLedger) }
-
-func openLedger() (*Ledger, error) {
-	if err := object.Usable(ledgerName); err != nil {
-		return nil, err
-	}
-	cpus, err := object.PossibleCPUs(ledgerName)
-	if err != nil {
-		return nil, err
-	}
-	spec, err := object.Spec(ledgerObject)
-	if err != nil {
-		return nil, err
-	}
-	spec.Maps["cpus"].MaxEntries = uint32(cpus)
-	l := &Ledger{Object: object.Object{What: ledgerName}, now: make([]cpuNow, cpus), keys: make([]stayKey, object.DrainChunk), values: make([]stayValue, object.DrainChunk)}
-	if l.Objects, err = object.Load(ledgerName, spec); err != nil {
-		return nil, err
-	}
-	if err := l.begin(spec); err != nil {
-		l.Close()
-		return nil, object.Explain(ledgerName, err)
-	}
-	return l, nil
+func OpenLedger() (*Ledger, error) {
+	l := &Ledger{keys: make([]stayKey, object.DrainChunk), values: make([]stayValue, object.DrainChunk)}
+	s := object.Subject{What: "CPU ledger", Compiled: ledgerObject}
+	return opened(l, l.Open(s, l.begin))
 }
 
-func (l *Ledger) begin(spec *ebpf.CollectionSpec) (err error) {
+func (l *Ledger) begin() (err error) {
 	if l.cpus, err = l.Objects.Maps["cpus"].Memory(); err != nil {
 		return err
 	}
-	if l.Tables, err = object.NewTwoTables(l.Objects.Maps["tables"], spec.Maps["tables"].InnerMap); err != nil {
-		return err
-	}
 	l.settled = kernel.Monotonic()
+	l.now = make([]cpuNow, l.Objects.Maps["cpus"].MaxEntries())
 	for i := range l.now {
 		l.now[i].fromNs, l.now[i].sinceNs = uint64(l.settled), uint64(l.settled)
 	}
 	if _, err := l.cpus.WriteAt(object.BytesOfAll(l.now), 0); err != nil {
 		return err
 	}
-	l.Links, err = object.Attach(ledgerName, l.Objects,
-		"on_switch", "on_irq", "on_irq_done", "on_softirq", "on_softirq_done")
+	l.Links, err = object.Attach(l.What, l.Objects, "on_switch", "on_irq", "on_irq_done", "on_softirq", "on_softirq_done")
 	if err != nil {
 		return err
 	}

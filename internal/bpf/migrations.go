@@ -9,8 +9,6 @@ import (
 	"piton/internal/kernel"
 )
 
-const migrationsName = "migration counts"
-
 // Migrations counts every migration of every task, in the kernel, from when it
 // is opened. Safe for concurrent use.
 type Migrations struct {
@@ -52,29 +50,10 @@ type moveCount struct { // struct move_count of c/count.c
 
 // OpenMigrations begins to count. An error that Is
 // feature.ErrNotSupported says what is missing.
-func OpenMigrations() (*Migrations, error) { return object.Privileged(openMigrations) }
-
-func openMigrations() (*Migrations, error) {
-	if err := object.Usable(migrationsName); err != nil {
-		return nil, err
-	}
-	spec, err := object.Spec(countObject)
-	if err != nil {
-		return nil, err
-	}
-	m := &Migrations{Object: object.Object{What: migrationsName}, keys: make([]moveKey, object.DrainChunk), counts: make([]moveCount, object.DrainChunk)}
-	if m.Objects, err = object.Load(migrationsName, spec); err != nil {
-		return nil, err
-	}
-	m.Tables, err = object.NewTwoTables(m.Objects.Maps["tables"], spec.Maps["tables"].InnerMap)
-	if err == nil {
-		m.Links, err = object.Attach(migrationsName, m.Objects, "count_move")
-	}
-	if err != nil {
-		m.Close()
-		return nil, object.Explain(migrationsName, err)
-	}
-	return m, nil
+func OpenMigrations() (*Migrations, error) {
+	m := &Migrations{keys: make([]moveKey, object.DrainChunk), counts: make([]moveCount, object.DrainChunk)}
+	s := object.Subject{What: "migration counts", Compiled: countObject, Programs: []string{"count_move"}}
+	return opened(m, m.Open(s, func() error { return nil }))
 }
 
 // Drain appends what was counted since the last drain, in no order, and begins

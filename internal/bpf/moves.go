@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"structs"
-	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/ringbuf"
@@ -13,8 +12,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
-
-const movesName = "single migrations"
 
 // Moves reports each migration of chosen tasks, in the order in which they
 // happened. Safe for concurrent use.
@@ -45,35 +42,13 @@ const MovesBytes = 1 << 20
 // power of two, at least a page. An error that Is feature.ErrNotSupported says
 // what is missing.
 func OpenMoves(ringBytes int) (*Moves, error) {
-	return object.Privileged(func() (*Moves, error) { return openMoves(ringBytes) })
-}
-
-func openMoves(ringBytes int) (*Moves, error) {
-	if err := object.Usable(movesName); err != nil {
-		return nil, err
-	}
-	spec, err := object.Spec(movesObject)
-	if err != nil {
-		return nil, err
-	}
-	spec.Maps["events"].MaxEntries = uint32(ringBytes)
-	m := &Moves{Object: object.Object{What: movesName}, keys: make([]moveKey, object.DrainChunk), counts: make([]moveCount, object.DrainChunk)}
-	if m.Objects, err = object.Load(movesName, spec); err != nil {
-		return nil, err
-	}
-	m.targets.Entries = m.Objects.Maps["targets"]
-	if m.Ring, err = ringbuf.NewReader(m.Objects.Maps["events"]); err == nil {
-		m.Ring.SetDeadline(time.Unix(0, 1)) // in the past: reads never wait
-		m.Tables, err = object.NewTwoTables(m.Objects.Maps["tables"], spec.Maps["tables"].InnerMap)
-	}
-	if err == nil {
-		m.Links, err = object.Attach(movesName, m.Objects, "report_move", "follow_fork", "forget_task")
-	}
-	if err != nil {
-		m.Close()
-		return nil, object.Explain(movesName, err)
-	}
-	return m, nil
+	m := &Moves{keys: make([]moveKey, object.DrainChunk), counts: make([]moveCount, object.DrainChunk)}
+	s := object.Subject{What: "single migrations", Compiled: movesObject, Room: ringBytes,
+		Programs: []string{"report_move", "follow_fork", "forget_task"}}
+	return opened(m, m.Open(s, func() error {
+		m.targets.Entries = m.Objects.Maps["targets"]
+		return nil
+	}))
 }
 
 // SetTargets replaces the tasks to report: each id stands for the thread, or

@@ -11,8 +11,6 @@ import (
 	"piton/internal/kernel"
 )
 
-const wakesName = "task wakeups"
-
 // WakesPairs is room for the pairs of a busy machine, 2 MB for each of two tables.
 const WakesPairs = 16384
 
@@ -73,43 +71,15 @@ type wakeValue struct { // struct wake of c/wakes.c
 // of the ids, as SetTargets takes them, or all without. An error that Is
 // feature.ErrNotSupported says what is missing.
 func OpenWakes(pairs int, ids ...kernel.TID) (*Wakes, error) {
-	return object.Privileged(func() (*Wakes, error) { return openWakes(pairs, ids) })
-}
-
-func openWakes(pairs int, ids []kernel.TID) (*Wakes, error) {
-	if err := object.Usable(wakesName); err != nil {
-		return nil, err
-	}
-	cpus, err := object.PossibleCPUs(wakesName)
-	if err != nil {
-		return nil, err
-	}
-	spec, err := object.Spec(wakesObject)
-	if err != nil {
-		return nil, err
-	}
-	spec.Maps["cpus"].MaxEntries = uint32(cpus)
-	spec.Maps["tables"].InnerMap.MaxEntries = uint32(pairs)
-	w := &Wakes{Object: object.Object{What: wakesName}, keys: make([]wakeKey, object.DrainChunk), values: make([]wakeValue, object.DrainChunk)}
-	if w.Objects, err = object.Load(wakesName, spec); err != nil {
-		return nil, err
-	}
-	w.targets.Entries = w.Objects.Maps["targets"]
-	w.Tables, err = object.NewTwoTables(w.Objects.Maps["tables"], spec.Maps["tables"].InnerMap)
-	if err == nil {
-		err = w.setTargets(ids)
-	}
-	if err == nil {
+	w := &Wakes{keys: make([]wakeKey, object.DrainChunk), values: make([]wakeValue, object.DrainChunk)}
+	// What tells interrupts comes first: without it they would count as tasks.
+	s := object.Subject{What: "task wakeups", Compiled: wakesObject, Room: pairs, Programs: []string{"wakes_irq_done", "wakes_irq",
+		"wakes_tmr_done", "wakes_timer", "wakes_soft_done", "wakes_softirq", "wakes_raise", "count_wake"}}
+	return opened(w, w.Open(s, func() error {
+		w.targets.Entries = w.Objects.Maps["targets"]
 		w.drained = kernel.Monotonic()
-		// What tells interrupts comes first: without it they would count as tasks.
-		w.Links, err = object.Attach(wakesName, w.Objects, "wakes_irq_done", "wakes_irq", "wakes_tmr_done", "wakes_timer",
-			"wakes_soft_done", "wakes_softirq", "wakes_raise", "count_wake")
-	}
-	if err != nil {
-		w.Close()
-		return nil, object.Explain(wakesName, err)
-	}
-	return w, nil
+		return w.setTargets(ids)
+	}))
 }
 
 // SetTargets counts only wakeups by and of these tasks from now on: each id stands

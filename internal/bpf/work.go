@@ -10,8 +10,6 @@ import (
 	"piton/internal/kernel"
 )
 
-const workName = "task work"
-
 // WorkKinds says what of Work is counted; each kind costs.
 type WorkKinds uint8
 
@@ -51,39 +49,20 @@ var moving = []uint32{syscall.SYS_READ, syscall.SYS_WRITE, syscall.SYS_PREAD64, 
 // OpenWork begins to count what processes do. An error that Is feature.ErrNotSupported
 // says what is missing.
 func OpenWork(kinds WorkKinds, pids ...kernel.TID) (*Work, error) {
-	return object.Privileged(func() (*Work, error) { return openWork(kinds, pids) })
-}
-
-func openWork(kinds WorkKinds, pids []kernel.TID) (*Work, error) {
-	if err := object.Usable(workName); err != nil {
-		return nil, err
-	}
-	spec, err := object.Spec(workObject)
-	if err != nil {
-		return nil, err
-	}
-	w := &Work{object.Object{What: workName}}
-	if w.Objects, err = object.Load(workName, spec); err != nil {
-		return nil, err
-	}
-	for _, number := range moving {
-		err = errors.Join(err, w.Objects.Maps["moving"].Put(number, uint8(1)))
-	}
-	ids := object.TargetSet{Entries: w.Objects.Maps["targets"]}
-	if err = errors.Join(err, ids.Set(pids)); err == nil {
-		var programs []string
-		for kind, name := range map[WorkKinds]string{WorkCalls: "work_call", WorkBytes: "work_bytes", WorkWaits: "work_wait"} {
-			if kinds&kind != 0 {
-				programs = append(programs, name)
-			}
+	s := object.Subject{What: "task work", Compiled: workObject}
+	for kind, name := range map[WorkKinds]string{WorkCalls: "work_call", WorkBytes: "work_bytes", WorkWaits: "work_wait"} {
+		if kinds&kind != 0 {
+			s.Programs = append(s.Programs, name)
 		}
-		w.Links, err = object.Attach(workName, w.Objects, programs...)
 	}
-	if err != nil {
-		w.Close()
-		return nil, object.Explain(workName, err)
-	}
-	return w, nil
+	w := &Work{}
+	return opened(w, w.Open(s, func() (err error) {
+		for _, number := range moving {
+			err = errors.Join(err, w.Objects.Maps["moving"].Put(number, uint8(1)))
+		}
+		ids := object.TargetSet{Entries: w.Objects.Maps["targets"]}
+		return errors.Join(err, ids.Set(pids))
+	}))
 }
 
 // Read returns what has been done until now.
