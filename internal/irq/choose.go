@@ -2,12 +2,11 @@ package irq
 
 import (
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"piton/internal/cpuset"
+	"piton/internal/pattern"
 )
 
 // ErrNoMatch is a word that means no interrupt line.
@@ -50,7 +49,7 @@ func meaning(word string) func(*Row) bool {
 		return func(r *Row) bool { return r.Number == int(n) }
 	}
 	return func(r *Row) bool {
-		return slices.ContainsFunc(r.names(), func(name string) bool { return glob(word, name) })
+		return slices.ContainsFunc(r.names(), func(name string) bool { return name == word || pattern.Glob(word, name) })
 	}
 }
 
@@ -62,13 +61,6 @@ func (i *IRQ) names() []string {
 		names = append(names, t.Comm)
 	}
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
-}
-
-// glob is path.Match, for names in which a slash is nothing special.
-func glob(pattern, name string) bool {
-	const slash = "\x01"
-	ok, err := path.Match(strings.ReplaceAll(pattern, "/", slash), strings.ReplaceAll(name, "/", slash))
-	return pattern == name || err == nil && ok
 }
 
 // CanMove reports whether it is worth trying to move the line: its affinity can be

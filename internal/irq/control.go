@@ -1,10 +1,10 @@
 package irq
 
 import (
-	"strconv"
 	"strings"
 
 	"piton/internal/kernel/tree"
+	"piton/internal/procfs"
 )
 
 // Control is who says where an interrupt line goes.
@@ -47,19 +47,12 @@ func (c Control) Why() string {
 // modes says whether the modes of the affinity files mean anything.
 type modes bool
 
-// firstWithModes is the Linux from which smp_affinity is read-only (0444) where
-// a write would be refused (kernel/irq/proc.c, register_irq_proc). 6.1 has it
-// 0644 for every line.
-var firstWithModes = [2]int{6, 12}
-
-// readModes asks the release. A distribution that took the change back to an older
-// one is recognised by a PC's timer and cascade, which can never be routed.
+// readModes asks the release: from Linux 6.12 on smp_affinity is read-only (0444) where
+// a write would be refused (kernel/irq/proc.c, register_irq_proc); 6.1 has it 0644 for every
+// line. A distribution that took the change back to an older one is recognised by a PC's
+// timer and cascade, which can never be routed.
 func (f FS) readModes() modes {
-	text, ok := readText(f.proc.Path("sys", "kernel", "osrelease"))
-	if ok && atLeast(text, firstWithModes) {
-		return true
-	}
-	return f.readOnly(0) == yes || f.readOnly(2) == yes
+	return modes(procfs.ReleaseAtLeast(f.proc, 6, 12) || f.readOnly(0) == yes || f.readOnly(2) == yes)
 }
 
 // answer is yes, no, or that there is no file to ask.
@@ -81,27 +74,6 @@ func (f FS) readOnly(irq int) answer {
 		return yes
 	}
 	return no
-}
-
-// atLeast compares a release such as "6.12.57+deb13-cloud-amd64" with a version.
-func atLeast(release string, v [2]int) bool {
-	parts := strings.SplitN(release, ".", 3)
-	if len(parts) < 2 {
-		return false
-	}
-	major, err := strconv.Atoi(parts[0])
-	if err != nil {
-		return false
-	}
-	digits := parts[1]
-	if i := strings.IndexFunc(digits, func(r rune) bool { return r < '0' || r > '9' }); i >= 0 {
-		digits = digits[:i]
-	}
-	minor, err := strconv.Atoi(digits)
-	if err != nil {
-		return false
-	}
-	return major > v[0] || major == v[0] && minor >= v[1]
 }
 
 // control judges a line by its file's mode. A message-signalled line can always
@@ -137,13 +109,6 @@ func isNVMeQueue(actions []string) bool {
 // kernel does not tell before it is tried. It costs a few microseconds, and says
 // nothing about the caller's rights.
 func (f FS) Movable(irq int) (movable, known bool) {
-	switch only := f.readOnly(irq); {
-	case only == yes:
-		return false, true
-	case only == no && bool(f.modes()):
-		return true, true
-	case only == no && isNVMeQueue(splitActions(f.Name(irq))):
-		return false, true
-	}
-	return false, false
+	control := f.Control(irq)
+	return control == Settable, control != ControlUnknown
 }

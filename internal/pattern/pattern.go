@@ -1,4 +1,4 @@
-// Package pattern compiles regular expressions when they are first asked for.
+// Package pattern matches globs, and compiles regular expressions when they are first asked for.
 // Compiled as the program starts, those of all packages would cost every command
 // half a millisecond; it is a tool that scripts start a thousand times. Those of
 // the user are limited in length.
@@ -6,8 +6,10 @@ package pattern
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 	"sync"
 )
 
@@ -74,3 +76,18 @@ func Lazy(expr string) func() *regexp.Regexp {
 
 // Whole is Lazy for an expression that has to match all of a string.
 func Whole(expr string) func() *regexp.Regexp { return Lazy(`^(?:` + expr + `)$`) }
+
+// flat lets * match slashes too, which mean nothing in names such as ksoftirqd/0.
+var flat = strings.NewReplacer("/", "\x00")
+
+// Glob reports whether a text is what a glob means, in which * means slashes too.
+func Glob(glob, text string) bool {
+	ok, err := path.Match(flat.Replace(glob), flat.Replace(text))
+	return err == nil && ok
+}
+
+// IsGlob reports whether a text is a glob: each [ and \ is closed.
+func IsGlob(text string) bool {
+	_, err := path.Match(text, "")
+	return err == nil
+}

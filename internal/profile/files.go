@@ -7,7 +7,7 @@ import (
 
 	"piton/internal/change/attr"
 	"piton/internal/irq"
-	"piton/internal/taskfile"
+	"piton/internal/pattern"
 )
 
 const (
@@ -64,17 +64,17 @@ func (r *resolver) queue(q *Queue) {
 	found := false
 	for i := range r.s.NICs {
 		n := &r.s.NICs[i]
-		if !taskfile.Glob(q.NIC, n.Name) {
+		if !pattern.Glob(q.NIC, n.Name) {
 			continue
 		}
 		for _, rx := range n.Rx {
-			if name := "rx-" + strconv.Itoa(rx.Index); taskfile.Glob(q.Queue, name) && (q.RPS != nil || q.RPSFlows != nil) {
+			if name := "rx-" + strconv.Itoa(rx.Index); pattern.Glob(q.Queue, name) && (q.RPS != nil || q.RPSFlows != nil) {
 				found = true
 				r.rxQueue(q, n.Name, name, rx)
 			}
 		}
 		for _, tx := range n.Tx {
-			if name := "tx-" + strconv.Itoa(tx.Index); taskfile.Glob(q.Queue, name) && q.XPS != nil {
+			if name := "tx-" + strconv.Itoa(tx.Index); pattern.Glob(q.Queue, name) && q.XPS != nil {
 				found = true
 				w := Want{Item: q.Label(), Attribute: attr.XPSCPUs, Path: irq.XPSFile(n.Name, tx.Index), Name: n.Name + " " + name}
 				r.mask(w, *q.XPS, tx.XPS, true)

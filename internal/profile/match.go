@@ -55,16 +55,16 @@ func (m *taskMatcher) process(t *sample.Task) bool {
 	case m.command != nil && !m.command.MatchString(taskfile.Command(t)):
 		return false
 	}
-	return m.cgroup == "" || taskfile.Glob(m.cgroup, t.ID.Cgroup)
+	return m.cgroup == "" || pattern.Glob(m.cgroup, t.ID.Cgroup)
 }
 
 // matches reports whether the item means the line.
 func (q *IRQ) matches(l *irq.IRQ) bool {
-	if q.Action != "" && !slices.ContainsFunc(l.Actions, func(a string) bool { return taskfile.Glob(q.Action, a) }) {
+	if q.Action != "" && !slices.ContainsFunc(l.Actions, func(a string) bool { return pattern.Glob(q.Action, a) }) {
 		return false
 	}
-	return q.Device == "" || taskfile.Glob(q.Device, l.Device.Address) ||
-		slices.ContainsFunc(l.Device.Names, func(n string) bool { return taskfile.Glob(q.Device, n) })
+	return q.Device == "" || pattern.Glob(q.Device, l.Device.Address) ||
+		slices.ContainsFunc(l.Device.Names, func(n string) bool { return pattern.Glob(q.Device, n) })
 }
 
 // escape writes a text as the glob, or name, that means it alone. A byte that is

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piton/internal/change/attr"
+	"piton/internal/pattern"
 )
 
 // newSysctl reads a name and a value. A - before the name makes it optional, as
@@ -37,15 +38,10 @@ func SysctlPath(name string) (string, error) {
 		file = swap.Replace(name)
 	}
 	if file == "" || file != path.Clean(file) || path.IsAbs(file) || strings.HasPrefix(file, "..") ||
-		!strings.Contains(file, "/") || strings.ContainsAny(file, "\x00\n\\\"' ") || !isGlob(file) {
+		!strings.Contains(file, "/") || strings.ContainsAny(file, "\x00\n\\\"' ") || !pattern.IsGlob(file) {
 		return "", fmt.Errorf("%q is not the name of a kernel setting, such as kernel.numa_balancing", name)
 	}
 	return file, nil
-}
-
-func isGlob(text string) bool {
-	_, err := path.Match(text, "")
-	return err == nil
 }
 
 // SysctlName is the dotted name of a path below /proc/sys.

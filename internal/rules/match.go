@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"piton/internal/pattern"
 	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/target"
@@ -46,7 +47,7 @@ func (r *Rule) mismatch(t *sample.Task) string {
 		return keyUnit
 	case r.UserUnit != "" && !inUserUnit(r.UserUnit, t.ID.Cgroup):
 		return keyUserUnit
-	case r.Cgroup != "" && !taskfile.Glob(r.Cgroup, t.ID.Cgroup):
+	case r.Cgroup != "" && !pattern.Glob(r.Cgroup, t.ID.Cgroup):
 		return keyCgroup
 	case r.matcher.command != nil && !r.matcher.command.MatchString(taskfile.Command(t)):
 		return keyCommand
@@ -81,11 +82,11 @@ func (r *Rule) mismatchWords(t *sample.Task, key string) string {
 // slice that it means. What a unit makes below its own group has no say.
 func inUnit(glob, cgroup string) bool {
 	unit, _ := procfs.UnitOf(cgroup)
-	if unit != "" && taskfile.Glob(glob, unit) {
+	if unit != "" && pattern.Glob(glob, unit) {
 		return true
 	}
 	for slice := range procfs.Slices(cgroup) {
-		if taskfile.Glob(glob, slice) {
+		if pattern.Glob(glob, slice) {
 			return true
 		}
 	}
@@ -95,7 +96,7 @@ func inUnit(glob, cgroup string) bool {
 // inUserUnit is inUnit for the units of users' own managers.
 func inUserUnit(glob, cgroup string) bool {
 	_, unit := procfs.UnitOf(cgroup)
-	return unit != "" && taskfile.Glob(glob, unit)
+	return unit != "" && pattern.Glob(glob, unit)
 }
 
 // The keys of matchers.

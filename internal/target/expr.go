@@ -116,20 +116,13 @@ func parseName(text string) Expr {
 }
 
 func parseGlob(text string) (Expr, error) {
-	if _, err := path.Match(text, ""); err != nil {
+	if !pattern.IsGlob(text) {
 		return Expr{}, SyntaxError{text, "a [ in the glob is not closed"}
 	}
-	glob := flat.Replace(text)
-	e := named(text, func(name string) bool {
-		ok, _ := path.Match(glob, flat.Replace(name))
-		return ok
-	})
+	e := named(text, func(name string) bool { return pattern.Glob(text, name) })
 	e.pattern = true
 	return e, nil
 }
-
-// flat lets * match slashes too, which mean nothing in names such as ksoftirqd/0.
-var flat = strings.NewReplacer("/", "\x00")
 
 // named matches the comm, as pgrep -x does, or the basename of the executable
 // or of the command's first word: the kernel cuts comm after 15 bytes, and

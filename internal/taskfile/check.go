@@ -2,7 +2,6 @@ package taskfile
 
 import (
 	"fmt"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -77,7 +76,7 @@ func (c *Checker) Glob(table, key, text string) {
 	if len(text) > pattern.MaxLength {
 		c.Fail(table, key, "it is longer than %d bytes", pattern.MaxLength)
 	}
-	if _, err := path.Match(text, ""); err != nil {
+	if !pattern.IsGlob(text) {
 		c.Fail(table, key, "%s is no glob: a [ or a \\ is not closed", strconv.Quote(text))
 	}
 }

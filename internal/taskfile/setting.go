@@ -1,9 +1,6 @@
 package taskfile
 
 import (
-	"path"
-	"strings"
-
 	"piton/internal/change/attr"
 	"piton/internal/sample"
 )
@@ -48,13 +45,4 @@ func Command(t *sample.Task) string {
 		return "[" + t.ID.Comm + "]"
 	}
 	return t.ID.Cmdline
-}
-
-// flat lets * match slashes too, which mean nothing in handlers' names.
-var flat = strings.NewReplacer("/", "\x00")
-
-// Glob reports whether a text is what a glob means, in which * means slashes too.
-func Glob(glob, text string) bool {
-	ok, err := path.Match(flat.Replace(glob), flat.Replace(text))
-	return err == nil && ok
 }
