@@ -2,7 +2,7 @@
 // says what a verb of the screen is and when it can be used. The table of the verbs,
 // each with its handler, is the screen's (package tui).
 //
-// Start at Plan for what tuning does, at Spec for verbs.
+// Start at Request and Deps.Plan for what is changed, at Spec for verbs.
 package action
 
 import "slices"

@@ -58,14 +58,14 @@ func placeProcess(ctx context.Context, d Deps, pid kernel.TID, want Tuning, meas
 			return bench.Placed{}, err
 		}
 	}
-	plan, choices, err := Plan(ctx, d, []change.Target{{TID: pid}}, want)
+	plan, err := d.Plan(ctx, Request{Targets: []change.Target{{TID: pid}}, Tuning: want})
 	if err != nil {
 		return bench.Placed{}, err
 	}
-	outcome, err := d.Tuner.Carry(ctx, plan, change.Consent{Yes: true}) // whoever names fifo as a placement has consented
+	outcome, err := d.Carry(ctx, plan.Plan, change.Consent{Yes: true}) // whoever names fifo as a placement has consented
 	var out bench.Placed
 	if err == nil {
-		out, err = placed(outcome, choices)
+		out, err = placed(outcome, plan.Choices)
 	}
 	undo := nothingToUndo
 	if outcome.Entry != 0 {

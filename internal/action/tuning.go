@@ -10,6 +10,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
+	"piton/internal/partition"
 	"piton/internal/place"
 )
 
@@ -27,13 +28,36 @@ type Tuning struct {
 // Empty reports whether nothing is to be changed.
 func (t Tuning) Empty() bool { return len(t.Set) == 0 && t.Strategy == "" && t.NiceBy == 0 }
 
+// Request is a change that a key or a command asks for: the Tuning of the Targets, or one of
+// the Order's Requests, Undo, Isolate and Include. The targets were fixed when it was asked
+// for: however a list moves meanwhile, they stay what they are.
+type Request struct {
+	What    string // "pin", as messages begin
+	Subject string // "nqueens (3641)"
+	Targets []change.Target
+	Tuning  Tuning
+	change.Order
+}
+
+// Partitions reports whether the request isolates or includes CPUs.
+func (r *Request) Partitions() bool { return r.Isolate+r.Include != "" }
+
+// Proposal is what a Request would change.
+type Proposal struct {
+	change.Plan
+	Choices   []place.Choice      // of a Strategy
+	Isolation partition.Isolation // of an Isolate
+}
+
 // Deps is what tuning works with.
 type Deps struct {
-	Tuner *change.Tuner
+	*change.Tuner
 	// Model is the machine as it was last seen; only a Strategy needs it.
 	Model *model.Model
 	// Rate is what a search on a made-up machine judges by; nil: it finds a rate.
 	Rate func(pids []kernel.TID) auto.Grown
+	// Look reads the machine for Isolate and Include; nil: this one.
+	Look func() (partition.Facts, error)
 	// Given are CPUs that targets were given too short a time ago for the Model to show it.
 	Given []Given
 }
@@ -44,21 +68,49 @@ type Given struct {
 	CPUs cpuset.Set
 }
 
-// Plan finds out what a Tuning would change, and changes nothing; Deps.Tuner carries
-// the Plan out. With a Strategy it returns the CPUs chosen as well.
-func Plan(ctx context.Context, d Deps, targets []change.Target, t Tuning) (change.Plan, []place.Choice, error) {
-	if t.NiceBy != 0 {
-		plan, err := planNice(ctx, d, targets, t)
-		return plan, nil, err
+// Plan finds out what a Request would change, and changes nothing; Deps.Carry carries the
+// Plan out.
+func (d Deps) Plan(ctx context.Context, r Request) (p Proposal, err error) {
+	switch {
+	case r.Undo != nil:
+		p.Plan, err = d.PlanUndo(ctx, *r.Undo)
+	case r.Partitions():
+		var cpus cpuset.Set
+		if cpus, err = cpuset.Parse(r.Isolate + r.Include); err != nil {
+			return p, err
+		}
+		if r.Include != "" {
+			p.Plan, err = d.machine().Include(ctx, cpus, false)
+			return p, err
+		}
+		p.Plan, p.Isolation, err = d.machine().Isolate(ctx, cpus)
+	case r.Tuning.NiceBy != 0:
+		p.Plan, err = planNice(ctx, d, r.Targets, r.Tuning)
+	case len(r.Targets) > 0:
+		return d.tune(ctx, r.Targets, r.Tuning)
+	default:
+		p.Plan, err = d.Tuner.Plan(ctx, r.Requests)
 	}
+	return p, err
+}
+
+func (d Deps) machine() partition.Machine { return partition.Machine{Tuner: d.Tuner, Look: d.Look} }
+
+// Settle looks at isolated CPUs once the plan was carried out.
+func (d Deps) Settle(i *partition.Isolation, o *change.Outcome) error {
+	return d.machine().Settle(i, o)
+}
+
+func (d Deps) tune(ctx context.Context, targets []change.Target, t Tuning) (p Proposal, err error) {
 	requests, choices, refused, err := Requests(d, targets, t)
 	if err != nil {
-		return change.Plan{}, nil, err
+		return p, err
 	}
-	plan, err := d.Tuner.Plan(ctx, requests)
-	plan.Changes = append(plan.Changes, refused...)
-	d.watchOwn(&plan, targets)
-	return plan, choices, err
+	p.Choices = choices
+	p.Plan, err = d.Tuner.Plan(ctx, requests)
+	p.Changes = append(p.Changes, refused...)
+	d.watchOwn(&p.Plan, targets)
+	return p, err
 }
 
 // moves are the migrations a second from which on a process may be one that sets its own

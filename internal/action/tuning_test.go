@@ -58,10 +58,10 @@ func TestPlanChoosesDifferentCores(t *testing.T) {
 	a, b := sleeper(t), sleeper(t)
 	d := Deps{Tuner: change.Local(), Model: machine(2, min(a, b), max(a, b))}
 	targets := []change.Target{{TID: a}, {TID: b}, {TID: 2147483647}}
-	plan, choices, err := Plan(context.Background(), d, targets, Tuning{Strategy: place.LeastLoaded})
+	plan, err := d.Plan(context.Background(), Request{Targets: targets, Tuning: Tuning{Strategy: place.LeastLoaded}})
 	require.NoError(t, err)
-	require.Len(t, choices, 2)
-	assert.Equal(t, "0-1", choices[0].CPUs.Or(choices[1].CPUs).String(), "a core each")
+	require.Len(t, plan.Choices, 2)
+	assert.Equal(t, "0-1", plan.Choices[0].CPUs.Or(plan.Choices[1].CPUs).String(), "a core each")
 	require.Len(t, plan.Changes, 3)
 	status := map[kernel.TID]attr.Status{}
 	for _, c := range plan.Changes {
@@ -123,9 +123,9 @@ func TestMemoryFollows(t *testing.T) {
 func TestPlanSaysWhereThereIsNoCPU(t *testing.T) {
 	pid := sleeper(t)
 	d := Deps{Tuner: change.Local(), Model: machine(2, pid)}
-	plan, choices, err := Plan(context.Background(), d, []change.Target{{TID: pid}}, Tuning{Strategy: place.LeastLoaded, Within: cpuset.Of(7)})
+	plan, err := d.Plan(context.Background(), Request{Targets: []change.Target{{TID: pid}}, Tuning: Tuning{Strategy: place.LeastLoaded, Within: cpuset.Of(7)}})
 	require.NoError(t, err)
-	assert.Empty(t, choices)
+	assert.Empty(t, plan.Choices)
 	require.Len(t, plan.Changes, 1)
 	assert.Equal(t, attr.Refused, plan.Changes[0].Status)
 	assert.NotEmpty(t, plan.Changes[0].Reason)
@@ -133,9 +133,9 @@ func TestPlanSaysWhereThereIsNoCPU(t *testing.T) {
 
 func TestPlanNeedsTheLoad(t *testing.T) {
 	d := Deps{Tuner: change.Local()}
-	_, _, err := Plan(context.Background(), d, []change.Target{{TID: sleeper(t)}}, Tuning{Strategy: place.Spread})
+	_, err := d.Plan(context.Background(), Request{Targets: []change.Target{{TID: sleeper(t)}}, Tuning: Tuning{Strategy: place.Spread}})
 	assert.ErrorContains(t, err, "not known yet")
-	_, _, err = Plan(context.Background(), d, []change.Target{{TID: 1}}, Tuning{})
+	_, err = d.Plan(context.Background(), Request{Targets: []change.Target{{TID: 1}}, Tuning: Tuning{}})
 	var usage attr.UsageError
 	assert.ErrorAs(t, err, &usage, "nothing to set")
 }
@@ -147,9 +147,9 @@ func TestNiceBySteps(t *testing.T) {
 	require.NoError(t, err)
 	for _, by := range []int{1, 1, 30} {
 		want = min(want+by, 19)
-		plan, _, err := Plan(context.Background(), d, []change.Target{{TID: pid}}, Tuning{NiceBy: by})
+		plan, err := d.Plan(context.Background(), Request{Targets: []change.Target{{TID: pid}}, Tuning: Tuning{NiceBy: by}})
 		require.NoError(t, err)
-		_, err = d.Tuner.Carry(context.Background(), plan, change.Consent{})
+		_, err = d.Carry(context.Background(), plan.Plan, change.Consent{})
 		require.NoError(t, err)
 		nice, err := kernel.System().Nice(pid)
 		require.NoError(t, err)
@@ -166,16 +166,16 @@ func TestNiceStepsEachThreadFromItsOwn(t *testing.T) {
 	}
 	d, targets := Deps{Tuner: change.Local()}, []change.Target{{TID: pid}}
 	var worker kernel.TID
-	var up, down change.Plan
+	var up, down Proposal
 	require.NoError(t, kernel.OnThread(func() (err error) {
 		worker = kernel.TID(syscall.Gettid())
 		if err = kernel.System().SetAttr(0, kernel.SchedAttr{Nice: own + 5}); err != nil {
 			return err
 		}
-		if up, _, err = Plan(context.Background(), d, targets, Tuning{NiceBy: 1}); err != nil {
+		if up, err = d.Plan(context.Background(), Request{Targets: targets, Tuning: Tuning{NiceBy: 1}}); err != nil {
 			return err
 		}
-		down, _, err = Plan(context.Background(), d, targets, Tuning{NiceBy: -40})
+		down, err = d.Plan(context.Background(), Request{Targets: targets, Tuning: Tuning{NiceBy: -40}})
 		return err
 	}))
 	after := map[kernel.TID]attr.Value{}
@@ -240,7 +240,7 @@ func TestAProcessThatSetsItsOwnAffinityIsSaidTo(t *testing.T) {
 	pin := Tuning{Set: []attr.Setting{attr.SetAffinity(cpuset.Of(1))}}
 	d := Deps{Tuner: m.Tuner(change.Options{})}
 	for range 2 {
-		plan, _, err := Plan(t.Context(), d, []change.Target{{TID: 10}}, pin)
+		plan, err := d.Plan(t.Context(), Request{Targets: []change.Target{{TID: 10}}, Tuning: pin})
 		require.NoError(t, err)
 		if plan.Changes[0].Status == attr.Unchanged {
 			assert.Contains(t, plan.Changes[0].Why(), "sets its own affinity, at least")
@@ -250,7 +250,7 @@ func TestAProcessThatSetsItsOwnAffinityIsSaidTo(t *testing.T) {
 	d.Model = machine(2, 10)
 	d.Model.Tasks[0].MigPerS = 500
 	for range 2 {
-		plan, _, err := Plan(t.Context(), d, []change.Target{{TID: 10}}, pin)
+		plan, err := d.Plan(t.Context(), Request{Targets: []change.Target{{TID: 10}}, Tuning: pin})
 		require.NoError(t, err)
 		n++
 		if plan.Changes[0].Status == attr.Planned {

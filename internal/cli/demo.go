@@ -64,10 +64,6 @@ func runDemo(ctx context.Context, a *app.App, cpus int, seed uint64) (err error)
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
 	s := demo.NewSampler(m)
-	deps := m.Deps(options, s)
-	if a.ReadOnly {
-		deps.Partition = nil
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -79,5 +75,5 @@ func runDemo(ctx context.Context, a *app.App, cpus int, seed uint64) (err error)
 		cancel()
 		<-ended
 	}()
-	return show(ctx, a, deps, screen.Options{Input: in, Output: out, Env: a.Env, Profile: options.Theme.Depth})
+	return show(ctx, a, m.Deps(options, s), screen.Options{Input: in, Output: out, Env: a.Env, Profile: options.Theme.Depth})
 }

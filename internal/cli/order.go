@@ -11,12 +11,11 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
-	"piton/internal/cpuset"
-	"piton/internal/partition"
 	"piton/internal/tui/screen"
 )
 
@@ -68,30 +67,12 @@ func carryOrder(ctx context.Context, a *app.App) (change.Outcome, error) {
 	}
 	ctx, stop := a.Interruptible(ctx)
 	defer stop()
-	t := a.TunerWith(j)
-	plan, err := orderPlan(ctx, partition.Machine{Tuner: t}, order)
+	deps := action.Deps{Tuner: a.TunerWith(j)}
+	p, err := deps.Plan(ctx, action.Request{Order: order})
 	if err != nil {
 		return change.Outcome{}, err
 	}
-	return t.Carry(ctx, plan, order.Consent)
-}
-
-func orderPlan(ctx context.Context, m partition.Machine, o change.Order) (plan change.Plan, err error) {
-	switch {
-	case o.Undo != nil:
-		return m.Tuner.PlanUndo(ctx, *o.Undo)
-	case len(o.Requests) > 0:
-		return m.Tuner.Plan(ctx, o.Requests)
-	}
-	cpus, err := cpuset.Parse(o.Isolate + o.Include) // one of them is empty
-	switch {
-	case err != nil:
-	case o.Isolate != "":
-		plan, _, err = m.Isolate(ctx, cpus)
-	default:
-		plan, err = m.Include(ctx, cpus, false)
-	}
-	return plan, err
+	return deps.Carry(ctx, p.Plan, order.Consent)
 }
 
 // elevate makes a change through sudo, which asks for the password on the terminal.

@@ -22,8 +22,6 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/paper"
-	"piton/internal/partition"
-	"piton/internal/place"
 	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/tui"
@@ -134,7 +132,7 @@ func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Samp
 		record, journalErr = a.JournalToRead()
 	}
 	t := a.TunerWith(record)
-	var tuning tui.Tuning = tui.Tuner{Tuner: t}
+	var tuning tui.Tuning = tui.Tuner{Deps: action.Deps{Tuner: t}}
 	if a.ReadOnly {
 		journalErr = app.ErrReadOnly
 	}
@@ -176,9 +174,6 @@ func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Samp
 	if record != nil {
 		d.Journal = record
 	}
-	if !o.ReadOnly && journalErr == nil {
-		d.Partition = partition.Machine{Tuner: t}
-	}
 	if !a.Live() {
 		d.Bench.Refused = "Benchmarks run on this machine only, not with --host-root."
 	}
@@ -196,18 +191,13 @@ type unable struct {
 }
 
 // Plan fails.
-func (u unable) Plan(context.Context, *model.Model, []change.Target, action.Tuning) (change.Plan, []place.Choice, error) {
-	return change.Plan{}, nil, u.err
+func (u unable) Plan(context.Context, *model.Model, action.Request) (action.Proposal, error) {
+	return action.Proposal{}, u.err
 }
 
 // Search fails.
 func (u unable) Search(context.Context, *model.Model, []change.Target, func(auto.State)) (auto.State, error) {
 	return auto.State{}, u.err
-}
-
-// PlanRequests fails.
-func (u unable) PlanRequests(context.Context, []change.Request) (change.Plan, error) {
-	return change.Plan{}, u.err
 }
 
 // PlanUndo fails.

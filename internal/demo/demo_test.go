@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/action"
 	"piton/internal/bench"
 	"piton/internal/change"
 	"piton/internal/change/attr"
@@ -199,21 +200,21 @@ func TestIsolateMovesTheRestOff(t *testing.T) {
 	m := machine(t, 16, 1)
 	m.Tick(time.Second, sample.Needs{})
 	deps := m.Deps(tui.Options{}, NewSampler(m))
-	plan, apart, err := deps.Partition.Isolate(t.Context(), cpuset.Of(3))
+	plan, err := deps.Tuning.Plan(t.Context(), nil, action.Request{Order: change.Order{Isolate: "3"}})
 	require.NoError(t, err)
-	assert.NotEmpty(t, apart.Staying, "threads of the kernel that are bound to it stay")
-	out, err := m.tuner.Carry(t.Context(), plan, change.Consent{Yes: true})
+	assert.NotEmpty(t, plan.Isolation.Staying, "threads of the kernel that are bound to it stay")
+	out, err := m.tuner.Carry(t.Context(), plan.Plan, change.Consent{Yes: true})
 	require.NoError(t, err)
-	require.NoError(t, deps.Partition.Settle(&apart, &out))
+	require.NoError(t, deps.Tuning.Settle(&plan.Isolation, &out))
 	m.Tick(time.Second, sample.Needs{})
 	for _, task := range m.tasks {
 		if task.Flags&sample.FlagNoSetAffinity == 0 && task.Policy != kernel.Deadline {
 			assert.False(t, task.may(3), "%d %q: %s", task.TID, task.ID.Comm, task.Affinity)
 		}
 	}
-	back, err := deps.Partition.Include(t.Context(), cpuset.Of(3), false)
+	back, err := deps.Tuning.Plan(t.Context(), nil, action.Request{Order: change.Order{Include: "3"}})
 	require.NoError(t, err)
-	_, err = m.tuner.Carry(t.Context(), back, change.Consent{Yes: true})
+	_, err = m.tuner.Carry(t.Context(), back.Plan, change.Consent{Yes: true})
 	require.NoError(t, err)
 	m.Tick(time.Second, sample.Needs{})
 	assert.True(t, named(t, m, "bouncer").may(3))

@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/paper"
-	"piton/internal/partition"
 	"piton/internal/sample"
 	"piton/internal/tui"
 	"piton/workloads"
@@ -15,7 +15,8 @@ import (
 // Deps is what the screen works with: all of it is the machine's.
 func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 	return tui.Deps{
-		Options: o, Sampler: s, Topology: m.Topology, Inspect: inspector{m}, Tuning: tuning{tui.Tuner{Tuner: m.tuner}, m},
+		Options: o, Sampler: s, Topology: m.Topology, Inspect: inspector{m},
+		Tuning: tui.Tuner{Deps: action.Deps{Tuner: m.tuner, Rate: m.rate, Look: m.facts}},
 		Guards: func() []change.GuardState {
 			armed, _ := m.guards.List() // those in memory cannot fail
 			return armed
@@ -23,9 +24,8 @@ func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 		IRQs: tui.IRQs{Read: m.IRQTable, Movable: m.Movable, NICs: m.NICs, Ways: ways},
 		Bench: tui.Bench{Runner: runner{m}, Store: runner{m}, Workloads: workloads.All, Host: Host, RealTime: true,
 			Papers: noPapers{}, Machine: paper.NewMachine(m.Topology, false)},
-		Partition: partition.Machine{Tuner: m.tuner, Look: m.facts},
-		Journal:   m.journal,
-		MadeUp:    true,
+		Journal: m.journal,
+		MadeUp:  true,
 	}
 }
 

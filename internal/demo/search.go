@@ -1,29 +1,13 @@
 package demo
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 	"time"
 
-	"piton/internal/action"
 	"piton/internal/auto"
-	"piton/internal/change"
 	"piton/internal/kernel"
-	"piton/internal/model"
-	"piton/internal/tui"
 )
-
-// tuning is the change path of the machine.
-type tuning struct {
-	tui.Tuner
-	m *Machine
-}
-
-// Search is part of tui.Tuning. All of it is real but the rate.
-func (t tuning) Search(ctx context.Context, now *model.Model, targets []change.Target, tell func(auto.State)) (auto.State, error) {
-	return action.RunSearch(ctx, action.Deps{Tuner: t.Tuner.Tuner, Model: now, Rate: t.m.rate}, action.SearchAsk{Targets: targets}, tell)
-}
 
 const (
 	// stepsPerS is how fast a process is that has its CPUs for itself; cacheGain is the share

@@ -66,10 +66,8 @@ type Deps struct {
 	IRQs     IRQs
 	// MadeUp: the tasks are those of a made-up machine, and no other program may be run on
 	// their numbers.
-	MadeUp bool
-	// Partition isolates CPUs; nil where nothing may be changed.
-	Partition Partition
-	Journal   journalview.Journal // nil: nothing is recorded
+	MadeUp  bool
+	Journal journalview.Journal // nil: nothing is recorded
 	// Live reads what meters show and no sample has; nil: nothing.
 	Live *meters.Reader
 	// Meter counts what is written to the terminal; nil where it is not counted. Run sets it.

@@ -19,6 +19,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/model"
+	"piton/internal/partition"
 	"piton/internal/place"
 	"piton/internal/sample"
 	"piton/internal/taskfacts"
@@ -74,6 +75,7 @@ type fakeTuning struct {
 	slow     time.Duration
 
 	autogroup bool
+	partition fakePartition
 
 	race     auto.State        // what a search tells
 	raceErr  error             // of a search; without it, and without race.Found, it waits for a hand
@@ -102,10 +104,26 @@ func pinned(t change.Target, status attr.Status) change.Change {
 		Attribute: attr.Affinity, Before: all8, After: cpuset.Of(5), Status: status}
 }
 
-func (f *fakeTuning) Plan(_ context.Context, now *model.Model, targets []change.Target, t action.Tuning) (change.Plan, []place.Choice, error) {
+func (f *fakeTuning) Plan(ctx context.Context, now *model.Model, r action.Request) (p action.Proposal, err error) {
+	switch {
+	case r.Undo != nil:
+		p.Plan, err = f.PlanUndo(ctx, *r.Undo)
+	case r.Isolate != "":
+		return f.partition.isolate(r.Isolate)
+	case r.Include != "":
+		p.Plan, err = f.partition.include(r.Include)
+	case len(r.Targets) > 0:
+		p = f.tune(now, r.Targets, r.Tuning)
+	default:
+		p.Plan = f.planRequests(r.Requests)
+	}
+	return p, err
+}
+
+func (f *fakeTuning) tune(now *model.Model, targets []change.Target, t action.Tuning) (p action.Proposal) {
 	f.plans++
 	f.now, f.targets, f.want = now, targets, t
-	p := change.Plan{Warnings: f.warnings, Needs: f.needs}
+	p.Warnings, p.Needs = f.warnings, f.needs
 	for _, tg := range targets {
 		c := pinned(tg, cmp.Or(f.status, attr.Planned))
 		c.Reason, c.Err = f.reason, f.err
@@ -113,10 +131,16 @@ func (f *fakeTuning) Plan(_ context.Context, now *model.Model, targets []change.
 	}
 	set := cpuset.Of(5)
 	p.Requests = []change.Request{{Targets: targets, Set: []attr.Setting{attr.SetAffinity(set)}}}
-	if t.Strategy == "" {
-		return p, nil, nil
+	if t.Strategy != "" {
+		p.Choices = []place.Choice{{TID: targets[0].TID, CPUs: set, Reason: "cpu 5: 99 % of a CPU expected"}}
 	}
-	return p, []place.Choice{{TID: targets[0].TID, CPUs: set, Reason: "cpu 5: 99 % of a CPU expected"}}, nil
+	return p
+}
+
+// Settle counts.
+func (f *fakeTuning) Settle(*partition.Isolation, *change.Outcome) error {
+	f.partition.settled++
+	return nil
 }
 
 func (f *fakeTuning) Choose(now *model.Model, targets []change.Target, t action.Tuning) ([]place.Choice, error) {
@@ -134,7 +158,7 @@ func (f *fakeTuning) Choose(now *model.Model, targets []change.Target, t action.
 	return out, nil
 }
 
-func (f *fakeTuning) PlanRequests(_ context.Context, requests []change.Request) (change.Plan, error) {
+func (f *fakeTuning) planRequests(requests []change.Request) change.Plan {
 	f.plans++
 	f.requests = requests
 	p := change.Plan{Requests: requests, Warnings: f.warnings}
@@ -144,7 +168,7 @@ func (f *fakeTuning) PlanRequests(_ context.Context, requests []change.Request) 
 				Before: all8, After: file.Value, Status: attr.Planned})
 		}
 	}
-	return p, nil
+	return p
 }
 
 func (f *fakeTuning) Carry(_ context.Context, p change.Plan, c change.Consent) (change.Outcome, error) {

@@ -26,12 +26,12 @@ func linesName(lines []*irq.Row) string {
 	return fmt.Sprintf("%d IRQs", len(lines))
 }
 
-// requested is a wish for requests.
-func requested(what, subject, reason string, requests []change.Request) requestWish {
+// requested is a request for settings, with the reason for the journal.
+func requested(what, subject, reason string, requests []change.Request) request {
 	for i := range requests {
 		requests[i].Reason = reason
 	}
-	return requestWish{about{what: what, subject: subject}, requests}
+	return ordered(what, subject, change.Order{Requests: requests})
 }
 
 // flowing is the process whose flows are shown beside the interrupts: the selected one.

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
@@ -23,40 +23,35 @@ type fakePartition struct {
 	err                error
 }
 
-func (f *fakePartition) Isolate(_ context.Context, cpus cpuset.Set) (change.Plan, partition.Isolation, error) {
-	f.isolated = append(f.isolated, cpus.String())
+func (f *fakePartition) isolate(list string) (p action.Proposal, err error) {
+	f.isolated = append(f.isolated, list)
+	cpus, _ := cpuset.Parse(list)
 	rest := all8.AndNot(cpus)
-	out := partition.Isolation{CPUs: cpus, Rest: rest, Staying: []partition.Staying{
+	p.Isolation = partition.Isolation{CPUs: cpus, Rest: rest, Staying: []partition.Staying{
 		{Kind: partition.KindTask, Number: 17, Name: "migration/0", CPUs: cpus, Why: "the kernel binds it to its CPU"},
 		{Kind: partition.KindTask, Number: 18, Name: "ksoftirqd/0", CPUs: cpus, Why: "the kernel binds it to its CPU"},
 		{Kind: partition.KindIRQ, Number: 33, Name: "irq 33 (nvme0q1)", CPUs: cpus, Why: "its driver manages it", Do: "boot with isolcpus=managed_irq"}}}
-	plan := change.Plan{Changes: []change.Change{
+	p.Changes = []change.Change{
 		{Object: attr.Object{PID: 980, TID: 980, Comm: "postgres"}, Attribute: attr.Affinity},
 		{Object: attr.Object{PID: 980, TID: 981, Comm: "postgres"}, Attribute: attr.Affinity},
 		{Object: attr.Object{PID: 612, TID: 612, Comm: "sshd"}, Attribute: attr.Affinity},
 		{Object: attr.Object{Path: "/proc/irq/24/smp_affinity_list", Name: "irq 24 (virtio1-input.0)"}, Attribute: attr.IRQAffinity},
-	}}
-	for i := range plan.Changes {
-		plan.Changes[i].Before, plan.Changes[i].After, plan.Changes[i].Status = all8, rest, attr.Planned
 	}
-	plan.Need(change.Isolation, "isolating %s leaves %s for everything else", cpus.InWords(), rest.InWords())
-	return plan, out, f.err
+	for i := range p.Changes {
+		p.Changes[i].Before, p.Changes[i].After, p.Changes[i].Status = all8, rest, attr.Planned
+	}
+	p.Need(change.Isolation, "isolating %s leaves %s for everything else", cpus.InWords(), rest.InWords())
+	return p, f.err
 }
 
-func (f *fakePartition) Include(_ context.Context, cpus cpuset.Set, _ bool) (change.Plan, error) {
-	f.included = append(f.included, cpus.String())
+func (f *fakePartition) include(list string) (change.Plan, error) {
+	f.included = append(f.included, list)
 	return change.Plan{Changes: []change.Change{{Object: attr.Object{PID: 980, TID: 980, Comm: "postgres"}, Attribute: attr.Affinity,
 		Before: cpuset.Of(0, 1, 2, 3), After: all8, Status: attr.Planned}}}, f.err
 }
 
-func (f *fakePartition) Settle(*partition.Isolation, *change.Outcome) error {
-	f.settled++
-	return nil
-}
-
 func onPartition(t *testing.T, w, h int, f func(r *rig, p *fakePartition)) {
-	p := &fakePartition{}
-	on(t, 8, w, h, func(r *rig) { f(r, p) }, func(d *Deps) { d.Partition = p })
+	on(t, 8, w, h, func(r *rig) { f(r, &r.tuning.partition) })
 }
 
 func TestIsolateFromThePanel(t *testing.T) {

@@ -30,13 +30,12 @@ type made struct {
 }
 
 // note remembers what was made, for undo, and forgets what was undone.
-func (m *Model) note(a applied) {
-	undo, isUndo := a.wish.(undoWish)
-	if isUndo && a.err == nil { // also what was left alone: the next undo is about the one before
-		m.forget(undo.request.IDs, a.root)
+func (m *Model) note(a result) {
+	if a.Undo != nil && a.err == nil { // also what was left alone: the next undo is about the one before
+		m.forget(a.Undo.IDs, a.root)
 	}
 	m.forget(a.outcome.Undone, a.root)
-	if len(a.plan.Undoes) == 0 && !isUndo && a.outcome.Entry != 0 && a.outcome.Changed() {
+	if len(a.Undoes) == 0 && a.Undo == nil && a.outcome.Entry != 0 && a.outcome.Changed() {
 		m.made = append(m.made, made{a.outcome.Entry, a.root})
 	}
 }
@@ -63,24 +62,26 @@ func (m *Model) undo() tea.Cmd {
 }
 
 func (m *Model) undoMade(of made, what string) tea.Cmd {
-	w := undoWish{about{what: what}, change.UndoRequest{IDs: []uint64{of.entry}}}
+	r := ordered(what, "", change.Order{Undo: &change.UndoRequest{IDs: []uint64{of.entry}}})
 	if of.root {
-		return m.elevate(planned{about: w.about, wish: w}, change.Order{Undo: &w.request})
+		return m.elevate(r, r.Order)
 	}
-	return m.begin(w)
+	return m.begin(r)
 }
 
 func (m *Model) undoThese(q change.UndoRequest) tea.Cmd {
 	if m.deps.ReadOnly {
 		return nil
 	}
-	return m.begin(undoWish{about{what: "undo", whole: q.All}, q})
+	r := ordered("undo", "", change.Order{Undo: &q})
+	r.whole = q.All
+	return m.begin(r)
 }
 
 // askKeep asks whether to keep a change that may take the machine away, and
 // reverts it when no answer comes.
-func (m *Model) askKeep(a applied) tea.Cmd {
-	lines := append([]dialog.Line{{Tone: dialog.Loud, Text: a.sentence(m.th.Arrow)}}, dialog.NeedLines(a.plan.Needs)...)
+func (m *Model) askKeep(a result) tea.Cmd {
+	lines := append([]dialog.Line{{Tone: dialog.Loud, Text: a.sentence(m.th.Arrow)}}, dialog.NeedLines(a.Needs)...)
 	lines = append(lines, dialog.Line{Tone: dialog.Plain, Text: "Keep it? Without an answer it is reverted."})
 	for _, w := range a.outcome.Guard.Words() {
 		lines = append(lines, dialog.Line{Tone: dialog.Quiet, Text: w})
@@ -103,10 +104,10 @@ func (m *Model) askKeep(a applied) tea.Cmd {
 }
 
 // confirm tells the guard to let the change stay.
-func (m *Model) confirm(a applied) tea.Cmd {
+func (m *Model) confirm(a result) tea.Cmd {
 	m.busy++
 	done := func(_ change.Outcome, err error) tea.Msg {
-		return finished{resume(func(m *Model) tea.Cmd { return m.takeKept(a, err) })}
+		return finished(func(m *Model) tea.Cmd { return m.takeKept(a, err) })
 	}
 	if a.root {
 		return m.deps.Elevate(change.Order{Keep: []uint64{a.outcome.Entry}}, done)
@@ -115,9 +116,9 @@ func (m *Model) confirm(a applied) tea.Cmd {
 }
 
 // takeKept says whether a change could be kept.
-func (m *Model) takeKept(a applied, err error) tea.Cmd {
+func (m *Model) takeKept(a result, err error) tea.Cmd {
 	if err != nil {
-		return m.say(bad, fmt.Sprintf("%s: not kept: %v; see the journal", a.what, err))
+		return m.say(bad, fmt.Sprintf("%s: not kept: %v; see the journal", a.What, err))
 	}
 	said := m.say(good, "kept: "+a.sentence(m.th.Arrow))
 	if a.then == nil {
@@ -233,60 +234,59 @@ func (m *Model) headerExtra() string {
 type Elevate func(o change.Order, done func(change.Outcome, error) tea.Msg) tea.Cmd
 
 // asOrder is the plan for a piton with more rights.
-func (p *planned) asOrder() change.Order {
-	o := p.plan.Order()
-	if w, ok := p.wish.(orderedWish); ok {
-		o = w.order()
+func (r *request) asOrder() change.Order {
+	o := r.Order
+	if !r.Partitions() {
+		o = r.Plan.Order()
 	}
-	o.Consent = p.consent()
+	o.Consent = r.consent()
 	return o
 }
 
 // bySudo reports whether a plan is carried out by sudo from the first: one that is
 // about every task and interrupt of the machine, by a user who may not change them.
-func (m *Model) bySudo(p *planned) bool {
-	_, ordered := p.wish.(orderedWish)
-	return ordered && m.deps.Elevate != nil && len(p.plan.Undoes) == 0
+func (m *Model) bySudo(r *request) bool {
+	return r.Partitions() && m.deps.Elevate != nil && len(r.Undoes) == 0
 }
 
 // sudoLine says what the terminal is going to be used for.
 var sudoLine = dialog.Line{Tone: dialog.Plain, Text: "piton does it through sudo, which may ask for your password."}
 
 // offerSudo says what is missing and offers to do this one change through sudo.
-func (m *Model) offerSudo(p planned, why string) tea.Cmd {
-	if m.deps.Elevate == nil || p.asOrder().Check() != nil {
-		return m.say(bad, p.what+": "+why)
+func (m *Model) offerSudo(r request, why string) tea.Cmd {
+	if m.deps.Elevate == nil || r.asOrder().Check() != nil {
+		return m.say(bad, r.What+": "+why)
 	}
-	return m.askSudo(p, append([]dialog.Line{{Tone: dialog.Refusal, Text: why}}, dialog.NeedLines(p.plan.Needs)...))
+	return m.askSudo(r, append([]dialog.Line{{Tone: dialog.Refusal, Text: why}}, dialog.NeedLines(r.Needs)...))
 }
 
-func (m *Model) askSudo(p planned, why []dialog.Line) tea.Cmd {
-	lines := append([]dialog.Line{{Tone: dialog.Loud, Text: strings.TrimSpace(p.what + " " + p.subject)}}, why...)
+func (m *Model) askSudo(r request, why []dialog.Line) tea.Cmd {
+	lines := append([]dialog.Line{{Tone: dialog.Loud, Text: strings.TrimSpace(r.What + " " + r.Subject)}}, why...)
 	d := dialog.NewConfirm("Use sudo?", append(lines, sudoLine), "use sudo", "cancel")
-	if p.plan.AsksFirst() {
+	if r.AsksFirst() {
 		d.Careful()
 	}
 	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
-			return m.say(bad, p.what+": nothing was changed: "+why[0].Text)
+			return m.say(bad, r.What+": nothing was changed: "+why[0].Text)
 		}
-		p.yes = true
-		return m.elevate(p, p.asOrder())
+		r.yes = true
+		return m.elevate(r, r.asOrder())
 	})
 }
 
 // elevate has the order of a plan carried out through sudo.
-func (m *Model) elevate(p planned, o change.Order) tea.Cmd {
+func (m *Model) elevate(r request, o change.Order) tea.Cmd {
 	m.busy++
-	return m.deps.Elevate(o, func(out change.Outcome, err error) tea.Msg { return finished{p.applied(out, err, true)} })
+	return m.deps.Elevate(o, func(out change.Outcome, err error) tea.Msg { return m.became(r, out, err, true) })
 }
 
 // refusedBySudo asks about dangers that root's piton saw first, and says what else
 // went wrong.
-func (m *Model) refusedBySudo(c applied) tea.Cmd {
-	if needs := (*change.ConsentError)(nil); errors.As(c.err, &needs) && len(c.plan.Needs) == 0 {
-		c.plan.Needs = needs.Needs
-		return m.askSudo(c.planned, dialog.NeedLines(needs.Needs))
+func (m *Model) refusedBySudo(c result) tea.Cmd {
+	if needs := (*change.ConsentError)(nil); errors.As(c.err, &needs) && len(c.Needs) == 0 {
+		c.Needs = needs.Needs
+		return m.askSudo(c.request, dialog.NeedLines(needs.Needs))
 	}
-	return m.say(bad, c.what+" through sudo: "+c.err.Error())
+	return m.say(bad, c.What+" through sudo: "+c.err.Error())
 }

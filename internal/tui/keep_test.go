@@ -123,8 +123,15 @@ func (r *rig) dangerous(entry uint64) *fakeGuard {
 	p := change.Plan{Needs: busyRealTime, Changes: []change.Change{pinned(change.Target{TID: 3641}, "")}}
 	o := done(entry, p)
 	o.Guard = g
-	r.send(applied{planned: planned{about: about{what: "pin"}, proposal: proposal{plan: p}}, outcome: o})
+	r.outcome("pin", change.Order{}, p, o)
 	return g
+}
+
+// outcome delivers what became of a plan.
+func (r *rig) outcome(what string, order change.Order, p change.Plan, o change.Outcome) {
+	q := ordered(what, "", order)
+	q.Plan = p
+	r.send(resume(func(m *Model) tea.Cmd { return m.takeOutcome(result{request: q, outcome: o}) }))
 }
 
 func TestTwoChangesToKeep(t *testing.T) {
@@ -203,10 +210,10 @@ func TestSignalWaitsForTheChange(t *testing.T) {
 		assert.NoError(t, r.m.finish())
 		assert.Equal(t, 2*time.Second, time.Since(start))
 		assert.Len(t, r.tuning.carried, 1)
-		later := r.m.beside(func() tea.Msg { r.tuning.plans = 99; return nil })
+		later := r.m.carryOut(request{})
 		go later()
-		r.wait(time.Second)
-		assert.NotEqual(t, 99, r.tuning.plans, "nothing begins after the end")
+		r.wait(10 * time.Second)
+		assert.Len(t, r.tuning.carried, 1, "nothing begins after the end")
 		<-r.m.gate
 	})
 }

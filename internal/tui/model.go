@@ -212,7 +212,7 @@ func (m *Model) other(msg tea.Msg) tea.Cmd {
 	case func() tea.Cmd: // of a view
 		return goOn()
 	}
-	return tea.Batch(m.tuned(msg), m.starved.Update(msg), m.dialogs.Update(msg))
+	return tea.Batch(m.starved.Update(msg), m.dialogs.Update(msg))
 }
 
 // take shows a new model, unless the screen is paused, and waits for the next.

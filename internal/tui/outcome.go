@@ -20,61 +20,44 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// tuned takes the messages of changes on their way.
-func (m *Model) tuned(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case planned:
-		return m.takePlan(msg)
-	case finished:
-		return m.takeFinished(msg)
-	case applied:
-		return m.takeOutcome(msg)
-	case resume:
-		return msg(m)
-	}
-	return nil
-}
-
 // takePlan carries a plan out. It asks first only where the plan touches more than the
 // tagged or selected rows, or cannot be undone, or takes a machine away: what z undoes is
 // made at once.
-func (m *Model) takePlan(p planned) tea.Cmd {
-	ready := count(p.plan.Changes, attr.Planned)
-	undo, isUndo := p.wish.(undoWish)
-	if ready == 0 && isUndo { // the next undo is about another entry
-		m.forget(undo.request.IDs, false)
+func (m *Model) takePlan(r request, err error) tea.Cmd {
+	ready := count(r.Changes, attr.Planned)
+	if ready == 0 && r.Undo != nil { // the next undo is about another entry
+		m.forget(r.Undo.IDs, false)
 	}
-	division, ok := p.wish.(*partitionWish)
 	switch {
-	case p.err != nil && ok && division.include: // root's journal may have the isolate
-		return m.offerSudo(p, p.err.Error())
-	case p.err != nil:
-		return tea.Batch(m.over(p.wish), m.say(bad, p.what+": "+p.err.Error()))
+	case err != nil && r.Include != "": // root's journal may have the isolate
+		return m.offerSudo(r, err.Error())
+	case err != nil:
+		return tea.Batch(m.over(&r), m.say(bad, r.What+": "+err.Error()))
 	case ready == 0:
-		return tea.Batch(m.over(p.wish), m.nothingToDo(p))
+		return tea.Batch(m.over(&r), m.nothingToDo(r))
 	}
-	for _, c := range p.choices {
+	for _, c := range r.Choices {
 		if c.Warning != "" {
-			p.plan.Warnings = append(p.plan.Warnings, change.Note(c.Warning))
+			r.Warnings = append(r.Warnings, change.Note(c.Warning))
 		}
 	}
-	if !p.whole && !p.plan.AsksFirst() && !p.plan.OneWay() && !p.wide() {
-		return m.carryOut(p)
+	if !r.whole && !r.AsksFirst() && !r.OneWay() && !r.wide() {
+		return m.carryOut(r)
 	}
 	title := "Apply?"
-	if p.whole || p.wide() {
-		title = strings.ToUpper(p.what[:1]) + p.what[1:] + " " + p.subject + "?"
+	if r.whole || r.wide() {
+		title = strings.ToUpper(r.What[:1]) + r.What[1:] + " " + r.Subject + "?"
 	}
-	d := dialog.NewConfirmPlan(title, p.plan).Add(p.more)
-	if m.bySudo(&p) {
+	d := dialog.NewConfirmPlan(title, r.Plan).Add(stayingLines(r.Isolation))
+	if m.bySudo(&r) {
 		d.Add([]dialog.Line{sudoLine})
 	}
 	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
-			return tea.Batch(m.over(p.wish), m.say(info, p.what+": nothing was changed"))
+			return tea.Batch(m.over(&r), m.say(info, r.What+": nothing was changed"))
 		}
-		p.yes = true
-		return m.carryOut(p)
+		r.yes = true
+		return m.carryOut(r)
 	})
 }
 
@@ -83,69 +66,62 @@ func (m *Model) takePlan(p planned) tea.Cmd {
 const mostUnasked = 5
 
 // wide reports whether a plan sets attributes of more processes than that.
-func (p *planned) wide() bool {
-	switch p.wish.(type) {
-	case tuneWish, stepWish:
-		return p.plan.Processes() > mostUnasked
-	}
-	return false
-}
+func (r *request) wide() bool { return len(r.Targets) > 0 && r.Processes() > mostUnasked }
 
 // nothingToDo says why a plan changes nothing.
-func (m *Model) nothingToDo(p planned) tea.Cmd {
-	refused := slices.IndexFunc(p.plan.Changes, func(c change.Change) bool { return c.Status == attr.Refused })
+func (m *Model) nothingToDo(p request) tea.Cmd {
+	refused := slices.IndexFunc(p.Changes, func(c change.Change) bool { return c.Status == attr.Refused })
 	switch {
 	case refused >= 0:
-		return m.failed(p, p.plan.Changes[refused], "", !errors.Is(p.plan.Changes[refused].Err, attr.ErrNotPermitted))
-	case len(p.plan.Changes) > 0 && p.plan.Changes[0].Why() != "":
-		return m.say(info, p.what+": "+p.plan.Changes[0].Why())
-	case len(p.plan.Changes) > 0:
-		c := p.plan.Changes[0]
-		return m.say(info, fmt.Sprintf("%s: %s of %s is %s already%s", p.what, c.Attribute.Title(), dialog.Who(p.plan.Changes), c.After, because(p)))
-	case len(p.plan.Warnings) > 0:
-		return m.say(info, p.what+": "+p.plan.Warnings[0].Text)
+		return m.failed(p, p.Changes[refused], "", !errors.Is(p.Changes[refused].Err, attr.ErrNotPermitted))
+	case len(p.Changes) > 0 && p.Changes[0].Why() != "":
+		return m.say(info, p.What+": "+p.Changes[0].Why())
+	case len(p.Changes) > 0:
+		c := p.Changes[0]
+		return m.say(info, fmt.Sprintf("%s: %s of %s is %s already%s", p.What, c.Attribute.Title(), dialog.Who(p.Changes), c.After, because(&p)))
+	case len(p.Warnings) > 0:
+		return m.say(info, p.What+": "+p.Warnings[0].Text)
 	}
-	return m.say(info, p.what+": nothing to change")
+	return m.say(info, p.What+": nothing to change")
 }
 
 // because is the reason for the CPUs chosen, with what leads to it.
-func because(p planned) string {
-	if len(p.choices) == 0 || p.choices[0].Reason == "" {
+func because(p *request) string {
+	if len(p.Choices) == 0 || p.Choices[0].Reason == "" {
 		return ""
 	}
-	return ": " + p.choices[0].Reason
+	return ": " + p.Choices[0].Reason
 }
 
 // failed says why a change was not made; sudo is offered where it could make it.
-func (m *Model) failed(p planned, c change.Change, more string, final bool) tea.Cmd {
+func (m *Model) failed(p request, c change.Change, more string, final bool) tea.Cmd {
 	if !final {
 		return m.offerSudo(p, c.Why())
 	}
 	who := dialog.Who([]change.Change{c})
-	if c.Comm == "" && p.subject != "" && p.plan.Processes() <= 1 { // it had ended before anybody could read its name
-		who = p.subject
+	if c.Comm == "" && p.Subject != "" && p.Processes() <= 1 { // it had ended before anybody could read its name
+		who = p.Subject
 	}
-	return m.say(bad, fmt.Sprintf("%s %s: %s%s", p.what, who, c.Why(), more))
+	return m.say(bad, fmt.Sprintf("%s %s: %s%s", p.What, who, c.Why(), more))
 }
 
 // takeOutcome says what was done. What may take the machine away is kept only if the
 // user says so in time.
-func (m *Model) takeOutcome(a applied) tea.Cmd {
+func (m *Model) takeOutcome(a result) tea.Cmd {
 	m.note(a)
 	m.deps.Sampler.Refresh()
 	cmds := []tea.Cmd{m.journalChanged(), m.checkUndo(), m.lookAtGuards()}
 	if a.err != nil {
-		return tea.Batch(append(cmds, m.over(a.wish), m.sayError(a))...)
+		return tea.Batch(append(cmds, m.over(&a.request), m.sayError(a))...)
 	}
-	_, isStep := a.wish.(stepWish)
-	m.nice.done = m.nice.done || isStep && !a.root // no step waits for one that sudo made
+	m.nice.done = m.nice.done || a.step && !a.root // no step waits for one that sudo made
 	done := a.outcome.Count(attr.Done)
 	if c, failed := a.outcome.FirstBad(); failed {
 		more := ""
 		if done > 0 {
 			more = fmt.Sprintf(" (%d of %d were done)", done, len(a.outcome.Changes))
 		}
-		cmds = append(cmds, m.failed(a.planned, c, more, a.root || done > 0 || !errors.Is(c.Err, attr.ErrNotPermitted)))
+		cmds = append(cmds, m.failed(a.request, c, more, a.root || done > 0 || !errors.Is(c.Err, attr.ErrNotPermitted)))
 	} else if a.outcome.Guard == nil {
 		cmds = append(cmds, m.say(a.tone(), a.sentence(m.th.Arrow)))
 		m.notice.command = a.command()
@@ -161,34 +137,29 @@ func (m *Model) takeOutcome(a applied) tea.Cmd {
 }
 
 // sayError says why nothing was carried out, or not all.
-func (m *Model) sayError(a applied) tea.Cmd {
+func (m *Model) sayError(a result) tea.Cmd {
 	switch {
 	case a.root:
 		return m.refusedBySudo(a)
 	case a.outcome.Guard != nil:
-		return m.say(bad, fmt.Sprintf("%s: %v; what was done is reverted in %v", a.what, a.err, guardTime))
+		return m.say(bad, fmt.Sprintf("%s: %v; what was done is reverted in %v", a.What, a.err, guardTime))
 	}
-	return m.say(bad, a.what+": "+a.err.Error())
+	return m.say(bad, a.What+": "+a.err.Error())
 }
 
 // command is the command line that would do the same; "" if there is none.
-func (a *applied) command() string {
-	var targets []change.Target
-	switch w := a.wish.(type) {
-	case orderedWish:
-		return "piton " + a.what + " " + w.order().Isolate + w.order().Include
-	case undoWish:
+func (a *result) command() string {
+	switch {
+	case a.Partitions():
+		return "piton " + a.What + " " + a.Isolate + a.Include
+	case a.Undo != nil:
 		return ""
-	case tuneWish:
-		targets = w.targets
-	case stepWish:
-		targets = w.targets
 	}
-	return strings.Join(action.Commands(targets, only(a.outcome.Changes, attr.Done)), "; ")
+	return strings.Join(action.Commands(a.Targets, only(a.outcome.Changes, attr.Done)), "; ")
 }
 
 // tone is good if all is well.
-func (a *applied) tone() tone {
+func (a *result) tone() tone {
 	if a.outcome.Verdict() != change.AllDone {
 		return bad
 	}
@@ -196,16 +167,15 @@ func (a *applied) tone() tone {
 }
 
 // sentence says what a job did: "pin: affinity of nqueens (3641) 0-7 → 5: 1% busy…".
-func (a *applied) sentence(arrow string) string {
+func (a *result) sentence(arrow string) string {
 	done := only(a.outcome.Changes, attr.Done)
-	ordered, isOrdered := a.wish.(orderedWish)
 	switch {
 	case len(done) == 0 && len(a.outcome.Changes) > 0 && a.outcome.Changes[0].Why() != "": // it has ended
-		return a.what + ": " + a.outcome.Changes[0].Why()
+		return a.What + ": " + a.outcome.Changes[0].Why()
 	case len(done) == 0:
-		return a.what + ": already set"
-	case isOrdered:
-		return ordered.sentence(a.outcome)
+		return a.What + ": already set"
+	case a.Partitions():
+		return a.divided(dialog.Who(done))
 	}
 	c := done[0]
 	text := fmt.Sprintf("%s %s %s (was %s)", dialog.Who(done), arrow, c.Attribute.Words(c.After), change.OrNone(c.Before))
@@ -214,13 +184,13 @@ func (a *applied) sentence(arrow string) string {
 	}) {
 		text = fmt.Sprintf("%s: %s set", dialog.Who(done), titles(done))
 	}
-	if _, isUndo := a.wish.(undoWish); isUndo {
-		text = a.what + ": " + text
+	if a.Undo != nil {
+		text = a.What + ": " + text
 	}
 	if a.outcome.Newborn > 0 {
 		text += fmt.Sprintf(" (%d of them born meanwhile)", a.outcome.Newborn)
 	}
-	text += because(a.planned)
+	text += because(&a.request)
 	if a.root {
 		text += " (through sudo)"
 	}
@@ -243,12 +213,12 @@ func titles(changes []change.Change) string {
 
 // news are the warnings that the user has not been shown, by the plan or the question
 // whether to keep it.
-func (a *applied) news() []string {
+func (a *result) news() []string {
 	told := map[string]bool{}
-	for _, n := range a.plan.Needs {
+	for _, n := range a.Needs {
 		told[n.Text] = true
 	}
-	for _, w := range a.plan.Warnings {
+	for _, w := range a.Warnings {
 		told[w.Text] = a.yes
 	}
 	news := slices.DeleteFunc(change.Texts(a.outcome.Warnings), func(w string) bool { return told[w] })

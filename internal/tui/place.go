@@ -2,7 +2,6 @@ package tui
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -16,7 +15,6 @@ import (
 	"piton/internal/field"
 	"piton/internal/group"
 	"piton/internal/kernel"
-	"piton/internal/model"
 	"piton/internal/partition"
 	"piton/internal/place"
 	"piton/internal/tui/corepanel"
@@ -232,14 +230,6 @@ func (m *Model) letFall(h *held, how func(cpuset.Set) tea.Cmd) tea.Cmd {
 	return tea.Batch(m.leavePanel(), how(cpus))
 }
 
-// Partition isolates CPUs; partition.Machine is the real one. It is called from
-// commands, beside the screen.
-type Partition interface {
-	Isolate(ctx context.Context, cpus cpuset.Set) (change.Plan, partition.Isolation, error)
-	Include(ctx context.Context, cpus cpuset.Set, force bool) (change.Plan, error)
-	Settle(out *partition.Isolation, result *change.Outcome) error
-}
-
 // chosenCPUs are the ticked CPUs, or those under the panel's cursor.
 func (m *Model) chosenCPUs() cpuset.Set {
 	if !m.chooser.ticked.Empty() {
@@ -254,47 +244,22 @@ func (m *Model) include() tea.Cmd { return m.divide("include", m.chosenCPUs(), n
 
 // divide isolates or includes CPUs, and goes on with then once it is done.
 func (m *Model) divide(what string, cpus cpuset.Set, then func() tea.Cmd) tea.Cmd {
-	if m.deps.Partition == nil {
-		return m.say(bad, what+": not available in this session")
+	order := change.Order{Isolate: cpus.String()}
+	if what == "include" {
+		order = change.Order{Include: cpus.String()}
 	}
-	return m.begin(&partitionWish{about: about{what: what, subject: cpuWords(cpus), whole: true, then: then}, cpus: cpus,
-		include: what == "include", partition: m.deps.Partition})
+	r := ordered(what, cpuWords(cpus), order)
+	r.whole, r.then = true, then
+	return m.begin(r)
 }
 
-// partitionWish moves everything off CPUs, or includes them: lets what was moved off them
-// use them again.
-type partitionWish struct {
-	about
-	cpus      cpuset.Set
-	include   bool
-	partition Partition
-	apart     partition.Isolation // once an isolate is planned
-}
-
-func (w *partitionWish) plan(ctx context.Context, _ Tuning, _ *model.Model) (p proposal) {
-	if w.include {
-		p.plan, p.err = w.partition.Include(ctx, w.cpus, false)
-		return p
+// divided says what was done to CPUs.
+func (a *result) divided(who string) string {
+	if a.Include != "" {
+		return fmt.Sprintf("include: %s may use %s again", who, a.Subject)
 	}
-	p.plan, w.apart, p.err = w.partition.Isolate(ctx, w.cpus)
-	p.more = stayingLines(w.apart)
-	return p
-}
-
-func (w *partitionWish) order() change.Order {
-	if w.include {
-		return change.Order{Include: w.cpus.String()}
-	}
-	return change.Order{Isolate: w.cpus.String()}
-}
-
-func (w *partitionWish) sentence(o change.Outcome) string {
-	who := dialog.Who(only(o.Changes, attr.Done))
-	if w.include {
-		return fmt.Sprintf("include: %s may use %s again", who, cpuWords(w.cpus))
-	}
-	text := fmt.Sprintf("isolate: %s moved off %s", who, cpuWords(w.cpus))
-	if n := len(w.apart.Staying); n > 0 {
+	text := fmt.Sprintf("isolate: %s moved off %s", who, a.Subject)
+	if n := len(a.Isolation.Staying); n > 0 {
 		text += fmt.Sprintf("; %d stay: the ledger of the CPU in the cores view lists them", n)
 	}
 	return text

@@ -8,14 +8,8 @@ import (
 	"piton/internal/action"
 	"piton/internal/auto"
 	"piton/internal/change"
-	"piton/internal/model"
 	"piton/internal/tui/screen"
 )
-
-// Search tries placements of processes, which are placed together, as piton auto does.
-func (t Tuner) Search(ctx context.Context, now *model.Model, targets []change.Target, tell func(auto.State)) (auto.State, error) {
-	return action.RunSearch(ctx, action.Deps{Tuner: t.Tuner, Model: now}, action.SearchAsk{Targets: targets}, tell)
-}
 
 // startRace has placements tried of the tagged processes, or the selected one, and shows that.
 // On that view samples are taken of what the header and the panel show only: the search
@@ -33,7 +27,7 @@ func (m *Model) startRace() tea.Cmd {
 	return tea.Batch(m.show(action.Race), m.race.Begin(subject, func(ctx context.Context, tell func(auto.State)) (auto.State, error) {
 		return tuning.Search(ctx, now, targets, tell)
 	}, func(s auto.State, err error) tea.Msg {
-		return finished{resume(func(m *Model) tea.Cmd { return m.searched(targets, subject, s, err) })}
+		return finished(func(m *Model) tea.Cmd { return m.searched(targets, subject, s, err) })
 	}))
 }
 
@@ -51,9 +45,7 @@ func (m *Model) searched(targets []change.Target, subject string, s auto.State, 
 	case !changed:
 		return m.say(info, "race: "+s.Found.Sentence(s.Candidates, s.Metric))
 	}
-	w := tune("auto", subject, targets, action.Tuning{})
-	a := applied{planned: planned{about: w.about, wish: w}, outcome: *s.Found.Outcome, err: err}
-	cmd := m.takeOutcome(a)
+	cmd := m.takeOutcome(result{request: tune("auto", subject, targets, action.Tuning{}), outcome: *s.Found.Outcome, err: err})
 	if err == nil && !s.Found.ByHand {
 		m.command = action.SearchCommand(targets)
 		m.notice.command = m.command

@@ -125,7 +125,7 @@ func TestOwnUndoThroughSudo(t *testing.T) {
 		undo := change.Plan{Undoes: []uint64{7}, Changes: []change.Change{pinned(change.Target{TID: 3641, StartTicks: 36410}, attr.Planned)}}
 		o := done(8, undo)
 		o.Undone, o.Changes[0].Status, o.Changes[0].Err = nil, attr.Failed, attr.ErrNotPermitted
-		r.send(applied{planned: planned{about: about{what: "undo"}, wish: undoWish{request: change.UndoRequest{IDs: []uint64{7}}}, proposal: proposal{plan: undo}}, outcome: o})
+		r.outcome("undo", change.Order{Undo: &change.UndoRequest{IDs: []uint64{7}}}, undo, o)
 		r.say("y")
 		require.Len(t, root.orders, 1)
 		assert.Nil(t, root.orders[0].Undo)
@@ -196,8 +196,8 @@ func TestDangerThatRootSawFirst(t *testing.T) {
 }
 
 func TestIsolateThroughSudo(t *testing.T) {
-	p := &fakePartition{}
 	onSudo(t, func(r *rig, root *fakeRoot) {
+		p := &r.tuning.partition
 		root.reply.Outcome = done(31, change.Plan{Changes: []change.Change{pinned(change.Target{TID: 3641}, attr.Planned)}})
 		root.reply.Outcome.Guard = &fakeGuard{entry: 31}
 		r.press("C", "4", "space", "5", "space", "I")
@@ -216,5 +216,5 @@ func TestIsolateThroughSudo(t *testing.T) {
 		assert.Contains(t, r.text(), "not isolated", "in the own journal")
 		r.say("y")
 		assert.Equal(t, "4-5", root.orders[2].Include)
-	}, func(d *Deps) { d.Partition = p })
+	})
 }

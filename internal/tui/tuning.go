@@ -19,23 +19,23 @@ import (
 	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
+	"piton/internal/partition"
 	"piton/internal/place"
-	"piton/internal/tui/dialog"
 	"piton/internal/tui/proctable"
 )
 
 // Tuning changes tasks; Tuner is the real one. It is called from commands,
 // beside the screen.
 type Tuning interface {
-	Plan(ctx context.Context, m *model.Model, targets []change.Target, t action.Tuning) (change.Plan, []place.Choice, error)
+	Plan(ctx context.Context, now *model.Model, r action.Request) (action.Proposal, error)
+	change.Checker
 	// Choose says where a strategy would place the targets, and plans nothing.
-	Choose(m *model.Model, targets []change.Target, t action.Tuning) ([]place.Choice, error)
-	// PlanRequests plans settings of tasks and of the kernel's files.
-	PlanRequests(ctx context.Context, requests []change.Request) (change.Plan, error)
-	PlanUndo(ctx context.Context, q change.UndoRequest) (change.Plan, error)
+	Choose(now *model.Model, targets []change.Target, t action.Tuning) ([]place.Choice, error)
 	Carry(ctx context.Context, plan change.Plan, c change.Consent) (change.Outcome, error)
+	// Settle looks at isolated CPUs once their plan was carried out.
+	Settle(out *partition.Isolation, result *change.Outcome) error
 	// Search tries placements, tells how far it is, and keeps one if it is better.
-	Search(ctx context.Context, m *model.Model, targets []change.Target, tell func(auto.State)) (auto.State, error)
+	Search(ctx context.Context, now *model.Model, targets []change.Target, tell func(auto.State)) (auto.State, error)
 	Signal(target change.Target, sig syscall.Signal) error
 	Cpuset(pid kernel.TID) (cpus cpuset.Set, cgroup string, err error)
 	// Value reads an attribute of a thread.
@@ -46,149 +46,94 @@ type Tuning interface {
 	Leftover() string
 }
 
-// Tuner is the Tuning of this machine.
-type Tuner struct{ *change.Tuner }
+// Tuner is the Tuning of a machine.
+type Tuner struct{ action.Deps }
 
-// Plan finds out what a tuning would change.
-func (t Tuner) Plan(ctx context.Context, m *model.Model, targets []change.Target, want action.Tuning) (change.Plan, []place.Choice, error) {
-	return action.Plan(ctx, action.Deps{Tuner: t.Tuner, Model: m}, targets, want)
+func (t Tuner) at(now *model.Model) action.Deps { t.Model = now; return t.Deps }
+
+// Plan finds out what a request would change.
+func (t Tuner) Plan(ctx context.Context, now *model.Model, r action.Request) (action.Proposal, error) {
+	return t.at(now).Plan(ctx, r)
 }
 
 // Choose says where a strategy would place the targets.
-func (t Tuner) Choose(m *model.Model, targets []change.Target, want action.Tuning) ([]place.Choice, error) {
-	return action.Choose(action.Deps{Tuner: t.Tuner, Model: m}, targets, want)
+func (t Tuner) Choose(now *model.Model, targets []change.Target, want action.Tuning) ([]place.Choice, error) {
+	return action.Choose(t.at(now), targets, want)
 }
 
-// PlanRequests finds out what requests would change.
-func (t Tuner) PlanRequests(ctx context.Context, requests []change.Request) (change.Plan, error) {
-	return t.Tuner.Plan(ctx, requests)
+// Search tries placements of processes, which are placed together, as piton auto does.
+func (t Tuner) Search(ctx context.Context, now *model.Model, targets []change.Target, tell func(auto.State)) (auto.State, error) {
+	return action.RunSearch(ctx, t.at(now), action.SearchAsk{Targets: targets}, tell)
 }
 
-// wish is a change that a key asks for. Its targets were fixed at the keypress: however
-// the list moves meanwhile, they stay what they are.
-type wish interface {
-	head() about
-	// plan finds out what it would change; it runs beside the screen.
-	plan(ctx context.Context, t Tuning, now *model.Model) proposal
+// request is a Request of a key, and what the user was asked about it.
+type request struct {
+	action.Request
+	whole bool           // it touches more than the tagged or selected rows: its plan is shown first
+	step  bool           // of nice: the next one waits for it
+	then  func() tea.Cmd // what follows once something was changed, and is kept
+
+	action.Proposal      // once it is planned
+	yes             bool // the user was shown the plan, and wants it
 }
 
-// about is what is said of a wish and how it is asked about.
-type about struct {
-	what    string         // "pin", as messages begin
-	subject string         // "nqueens (3641)"
-	whole   bool           // it touches more than the tagged or selected rows: its plan is shown first
-	then    func() tea.Cmd // what follows once something was changed, and is kept
-}
-
-// proposal is what a wish would change.
-type proposal struct {
-	plan    change.Plan
-	choices []place.Choice
-	more    []dialog.Line // that the dialog says besides
-	err     error
-}
-
-// The wishes. Those that a piton with root's rights makes by itself, because they are
-// about every task and interrupt, are orderedWishes; see isolate.go.
-type (
-	// tuneWish sets attributes of tasks, or places them.
-	tuneWish struct {
-		about
-		targets []change.Target
-		want    action.Tuning
-	}
-	// stepWish is a step of nice: the next one waits for it.
-	stepWish struct{ tuneWish }
-	// requestWish sets what requests say: interrupts, queues.
-	requestWish struct {
-		about
-		requests []change.Request
-	}
-	// undoWish undoes entries of the journal.
-	undoWish struct {
-		about
-		request change.UndoRequest
-	}
-	orderedWish interface {
-		wish
-		order() change.Order
-		sentence(change.Outcome) string // what was done
-	}
-)
-
-func (a about) head() about { return a }
-
-func tune(what, subject string, targets []change.Target, want action.Tuning) tuneWish {
-	return tuneWish{about{what: what, subject: subject}, targets, want}
-}
-
-func (w tuneWish) plan(ctx context.Context, t Tuning, now *model.Model) (p proposal) {
-	p.plan, p.choices, p.err = t.Plan(ctx, now, w.targets, w.want)
-	return p
-}
-
-func (w requestWish) plan(ctx context.Context, t Tuning, _ *model.Model) (p proposal) {
-	p.plan, p.err = t.PlanRequests(ctx, w.requests)
-	return p
-}
-
-func (w undoWish) plan(ctx context.Context, t Tuning, _ *model.Model) (p proposal) {
-	p.plan, p.err = t.PlanUndo(ctx, w.request)
-	return p
-}
-
-// planned delivers what a wish would change.
-type planned struct {
-	about
-	proposal
-	wish wish
-	yes  bool // the user was shown the plan, and wants it
-}
-
-// applied delivers what became of a plan.
-type applied struct {
-	planned
+// result is what became of a request.
+type result struct {
+	request
 	outcome change.Outcome
 	root    bool // the change is in root's journal, because sudo made it
 	err     error
 }
 
+func tune(what, subject string, targets []change.Target, want action.Tuning) request {
+	return request{Request: action.Request{What: what, Subject: subject, Targets: targets, Tuning: want}}
+}
+
+// ordered is a request for an order.
+func ordered(what, subject string, o change.Order) request {
+	return request{Request: action.Request{What: what, Subject: subject, Order: o}}
+}
+
 // consent is what the user said of the plan's dangers: with one, it is reverted unless
 // it is kept.
-func (p *planned) consent() change.Consent {
-	if len(p.plan.Needs) == 0 {
+func (r *request) consent() change.Consent {
+	if len(r.Needs) == 0 {
 		return change.Consent{}
 	}
-	return change.Consent{Yes: p.yes, RevertAfter: guardTime}
+	return change.Consent{Yes: r.yes, RevertAfter: guardTime}
 }
 
-// applied looks at what became of the plan.
-func (p planned) applied(o change.Outcome, err error, root bool) applied {
-	if w, ok := p.wish.(*partitionWish); ok && !w.include && err == nil {
-		err = w.partition.Settle(&w.apart, &o)
-	}
-	return applied{planned: p, outcome: o, root: root, err: err}
-}
-
-// begin plans a wish beside the screen. CPUs are chosen by the newest load, also while
+// begin plans a request beside the screen. CPUs are chosen by the newest load, also while
 // an older one is shown.
-func (m *Model) begin(w wish) tea.Cmd {
+func (m *Model) begin(r request) tea.Cmd {
 	tuning, now := m.deps.Tuning, m.newest
 	return func() tea.Msg {
-		return planned{about: w.head(), proposal: w.plan(context.Background(), tuning, now), wish: w}
+		var err error
+		r.Proposal, err = tuning.Plan(context.Background(), now, r.Request)
+		return resume(func(m *Model) tea.Cmd { return m.takePlan(r, err) })
 	}
 }
 
 // carryOut carries a plan out beside the screen.
-func (m *Model) carryOut(p planned) tea.Cmd {
-	if m.bySudo(&p) {
-		return m.elevate(p, p.asOrder())
+func (m *Model) carryOut(r request) tea.Cmd {
+	if m.bySudo(&r) {
+		return m.elevate(r, r.asOrder())
 	}
-	tuning := m.deps.Tuning
-	return m.beside(func() tea.Msg {
-		o, err := tuning.Carry(context.Background(), p.plan, p.consent())
-		return p.applied(o, err, false)
-	})
+	m.busy++
+	return func() tea.Msg {
+		m.gate <- struct{}{} // none begins once the program has ended
+		defer func() { <-m.gate }()
+		o, err := m.deps.Tuning.Carry(context.Background(), r.Plan, r.consent())
+		return m.became(r, o, err, false)
+	}
+}
+
+// became goes on with what became of a plan, after a look at what it has isolated.
+func (m *Model) became(r request, o change.Outcome, err error, root bool) tea.Msg {
+	if r.Isolate != "" && err == nil {
+		err = m.deps.Tuning.Settle(&r.Isolation, &o)
+	}
+	return finished(func(m *Model) tea.Cmd { return m.takeOutcome(result{r, o, root, err}) })
 }
 
 // checkUndo finds out whether there is something to undo.
@@ -283,16 +228,18 @@ func (m *Model) stepNiceOn() tea.Cmd {
 		m.nice.more = m.nice.more[1:]
 		if next.by != 0 {
 			m.nice.busy = true
-			return m.begin(stepWish{tune("nice", next.subject, next.targets, action.Tuning{NiceBy: next.by})})
+			r := tune("nice", next.subject, next.targets, action.Tuning{NiceBy: next.by})
+			r.step = true
+			return m.begin(r)
 		}
 	}
 	return nil
 }
 
-// over is called when a wish has ended and changed nothing: no sample has to be
+// over is called when a request has ended and changed nothing: no sample has to be
 // waited for.
-func (m *Model) over(w wish) tea.Cmd {
-	if _, isStep := w.(stepWish); isStep {
+func (m *Model) over(r *request) tea.Cmd {
+	if r.step {
 		return m.stepNiceOn()
 	}
 	return nil
@@ -301,27 +248,15 @@ func (m *Model) over(w wish) tea.Cmd {
 // quitTime is how long the end of the program waits for a change under way.
 const quitTime = 5 * time.Second
 
-// finished delivers what became of a change, for which the end of the program waits.
-type finished struct{ msg tea.Msg }
-
-// beside runs a change beside the screen, one at a time. None begins once the program
-// has ended.
-func (m *Model) beside(do func() tea.Msg) tea.Cmd {
-	m.busy++
-	return func() tea.Msg {
-		m.gate <- struct{}{}
-		defer func() { <-m.gate }()
-		return finished{do()}
-	}
-}
-
-func (m *Model) takeFinished(f finished) tea.Cmd {
-	m.busy--
-	cmd := m.tuned(f.msg)
-	if m.quitting && m.busy == 0 {
+// finished goes on with what became of a change, for which the end of the program waits.
+func finished(goOn resume) tea.Msg {
+	return resume(func(m *Model) tea.Cmd {
+		m.busy--
+		if cmd := goOn(m); !m.quitting || m.busy > 0 {
+			return cmd
+		}
 		return tea.Quit
-	}
-	return cmd
+	})
 }
 
 // quit ends the program once no change is under way; a search ends first.

@@ -114,17 +114,17 @@ func setterOfSelf(ctx context.Context, a *app.App, want action.Tuning, o *runOpt
 		}
 	}
 	return func(self kernel.TID) error {
-		plan, _, err := action.Plan(ctx, deps, []change.Target{{TID: self, Scope: change.ScopeThread}}, want)
+		plan, err := deps.Plan(ctx, action.Request{Targets: []change.Target{{TID: self, Scope: change.ScopeThread}}, Tuning: want})
 		if err != nil {
 			return err
 		}
 		if o.cgroup {
-			if o.gate, err = enterGroup(a, deps.Tuner, plannedCPUs(plan), o.memory.nodes); err != nil {
+			if o.gate, err = enterGroup(a, deps.Tuner, plannedCPUs(plan.Plan), o.memory.nodes); err != nil {
 				return err
 			}
 		}
 		// It is not piton that becomes real-time, but the command.
-		result, err := deps.Tuner.Carry(ctx, plan, change.Consent{Yes: true})
+		result, err := deps.Carry(ctx, plan.Plan, change.Consent{Yes: true})
 		return changes.End(result, err)
 	}, nil
 }

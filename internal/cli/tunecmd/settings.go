@@ -163,11 +163,11 @@ func Tune(ctx context.Context, a *app.App, c app.Chosen, want action.Tuning, o c
 				return change.Plan{}, err
 			}
 		}
-		plan, choices, err := action.Plan(ctx, deps, c.Targets, want)
+		p, err := deps.Plan(ctx, action.Request{Targets: c.Targets, Tuning: want})
 		if err == nil {
-			app.ConfirmWide(&plan, c.Wide)
-			changes.PrintChoices(a, choices, o.Output)
+			app.ConfirmWide(&p.Plan, c.Wide)
+			changes.PrintChoices(a, p.Choices, o.Output)
 		}
-		return plan, err
+		return p.Plan, err
 	})
 }
