@@ -28,7 +28,7 @@ var layers = [][]string{
 	{"rules/daemon"},
 	{"rules"},
 	{"action"},
-	{"profile", "paper", "change/simulate"},
+	{"profile", "paper"},
 	{"auto"},
 	{"report"},
 	{"change/guard", "partition"},

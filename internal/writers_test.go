@@ -62,7 +62,7 @@ func TestWritersAreKnown(t *testing.T) {
 // forTests reports whether only tests import the file's package.
 func forTests(path string) bool {
 	dir := filepath.Base(filepath.Dir(path))
-	return strings.HasSuffix(dir, "test") || dir == "golden" || dir == "simulate"
+	return strings.HasSuffix(dir, "test") || dir == "golden"
 }
 
 // TestTreesAreReadInside finds what would read a tree that others made by the os package, which
