@@ -9,7 +9,7 @@ import (
 
 func TestWhatMattersStaysOnANarrowScreen(t *testing.T) {
 	on(t, 8, 80, 24, func(r *rig) {
-		tabs := func() string { return r.line(r.m.areas.tabs) }
+		tabs := func() string { return r.line(r.area("view").y) }
 		assert.Contains(t, tabs(), "sort CPU%")
 		r.press("f4", "n", "g", "i", "n", "x", "enter")
 		assert.Contains(t, tabs(), "filter nginx ")

@@ -172,7 +172,7 @@ func TestGoldenChoosing(t *testing.T) {
 
 // rowAt is the line of the screen on which a task's row is.
 func (r *rig) rowAt(text string) int {
-	for y := r.m.areas.list + 1; y < r.m.areas.list+r.m.areas.rows; y++ {
+	for y := r.area("list").y + 1; y < r.area("detail").y-1; y++ {
 		if l := r.line(y); len(l) > 0 && strings.Contains(l, text) {
 			return y
 		}
@@ -188,9 +188,9 @@ func TestDragARowToACPU(t *testing.T) {
 		assert.Equal(t, kernel.TID(3642), r.selected())
 		r.send(tea.MouseMotionMsg{X: 20, Y: y, Button: tea.MouseLeft})
 		assert.NotContains(t, r.line(-2), "placing", "a click that shakes is no drag")
-		r.send(tea.MouseMotionMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
+		r.send(tea.MouseMotionMsg{X: 64, Y: r.area("panel").y + 3, Button: tea.MouseLeft})
 		assert.Contains(t, r.line(-2), "placing matrix (3642) → cpu 3")
-		r.send(tea.MouseReleaseMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
+		r.send(tea.MouseReleaseMsg{X: 64, Y: r.area("panel").y + 3, Button: tea.MouseLeft})
 		assert.Len(t, r.tuning.carried, 1)
 		assert.Equal(t, "3", r.tuning.wanted())
 		assert.Equal(t, kernel.TID(3642), r.tuning.targets[0].TID)
@@ -202,8 +202,8 @@ func TestDragTaggedRowsToACache(t *testing.T) {
 		r.press("space", "space")
 		y := r.rowAt("matrix")
 		r.send(tea.MouseClickMsg{X: 20, Y: y, Button: tea.MouseLeft})
-		r.send(tea.MouseMotionMsg{X: 5, Y: r.m.areas.panel, Button: tea.MouseLeft})
-		r.send(tea.MouseReleaseMsg{X: 5, Y: r.m.areas.panel, Button: tea.MouseLeft})
+		r.send(tea.MouseMotionMsg{X: 5, Y: r.area("panel").y, Button: tea.MouseLeft})
+		r.send(tea.MouseReleaseMsg{X: 5, Y: r.area("panel").y, Button: tea.MouseLeft})
 		assert.Len(t, r.tuning.targets, 2, "a tagged row stands for all of them")
 		assert.Equal(t, "0-7", r.tuning.wanted(), "the heading is the group")
 	})
@@ -213,7 +213,7 @@ func TestDragElsewhereChangesNothing(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		y := r.rowAt("matrix")
 		r.send(tea.MouseClickMsg{X: 20, Y: y, Button: tea.MouseLeft})
-		r.send(tea.MouseMotionMsg{X: 5, Y: r.m.areas.panel + 1, Button: tea.MouseLeft})
+		r.send(tea.MouseMotionMsg{X: 5, Y: r.area("panel").y + 1, Button: tea.MouseLeft})
 		r.send(tea.MouseMotionMsg{X: 5, Y: y + 3, Button: tea.MouseLeft})
 		assert.Contains(t, r.line(-2), "placing matrix (3642): over no CPU")
 		r.send(tea.MouseReleaseMsg{X: 5, Y: y + 3, Button: tea.MouseLeft})
@@ -224,13 +224,13 @@ func TestDragElsewhereChangesNothing(t *testing.T) {
 
 func TestClickInThePanelPointsAtACPU(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.send(tea.MouseClickMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
+		r.send(tea.MouseClickMsg{X: 64, Y: r.area("panel").y + 3, Button: tea.MouseLeft})
 		assert.Equal(t, action.Panel, r.m.context())
 		assert.Contains(t, r.line(-2), "cpu 3")
-		r.send(tea.MouseClickMsg{X: 5, Y: r.m.areas.panel, Button: tea.MouseLeft})
+		r.send(tea.MouseClickMsg{X: 5, Y: r.area("panel").y, Button: tea.MouseLeft})
 		assert.Contains(t, r.line(-2), "(0-7)")
 		r.press("esc", "d")
-		r.send(tea.MouseClickMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
+		r.send(tea.MouseClickMsg{X: 64, Y: r.area("panel").y + 3, Button: tea.MouseLeft})
 		assert.Equal(t, "3", r.tuning.wanted(), "with something in hand a click drops it")
 	})
 }

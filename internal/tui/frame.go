@@ -23,17 +23,6 @@ const (
 	leastHeight = 4
 )
 
-// areas says where the parts of the frame are, for the mouse and for scrolling.
-type areas struct {
-	panel, panelLines int // first line of the core panel, and how many it has
-
-	tabs    int // line of the tabs, -1 when there are none
-	layouts int // first column of the layouts' names on it, 0 when they are not there
-	list    int // first line of the list, its heading
-	rows    int // lines of the list below the heading
-	keyBar  int // line of the key bar, -1 when there is none
-}
-
 // View draws the frame, or returns the last one when nothing happened since.
 func (m *Model) View() tea.View {
 	if m.dirty {
@@ -68,18 +57,17 @@ func (m *Model) base() string {
 	}
 	var lines []string
 	w, h := m.width, m.height
-	m.areas = areas{tabs: -1, keyBar: -1}
+	m.areas = m.areas[:0]
 	if h >= 6 {
 		lines = append(lines, m.header.Render(meters.Input{Model: m.model, Live: m.deps.Live.Live(), Meters: m.deps.Meters,
 			Extra: m.headerExtra(), Width: w, Height: h, Theme: m.th})...)
 	}
 	cpus := m.panel.Render(corepanel.Input{Model: m.model, Topology: m.deps.Topology,
 		Theme: m.th, Width: w, Height: h, Mode: m.panelShown(), Pick: m.picked()})
-	m.areas.panel, m.areas.panelLines = len(lines), len(cpus)
+	m.areas = append(m.areas, area{"panel", 0, len(lines), w, len(cpus), m.clickPanel})
 	lines = append(lines, cpus...)
 	if h >= 8 {
-		m.areas.tabs = len(lines)
-		lines = append(lines, m.tabs(w))
+		lines = append(lines, m.tabs(len(lines), w))
 	}
 	foot := 1
 	if h >= 7 {
@@ -92,7 +80,6 @@ func (m *Model) base() string {
 	for len(lines) < h-len(last)-len(own) {
 		lines = append(lines, "")
 	}
-	m.areas.keyBar = h - 1
 	return strings.Join(append(append(lines, own...), last...), "\n")
 }
 
@@ -122,14 +109,14 @@ func (m *Model) body(at, width, height int) []string {
 	m.table.SetQuiet(m.chooser.on)
 	m.irqs.SetQuiet(m.chooser.on)
 	if m.view != action.Processes {
-		m.areas.list = at
+		m.areas = append(m.areas, area{"list", 0, at, width, height, m.clickPage})
 		return m.pageBody(width, height)
 	}
 	list := height
 	if m.detailed {
 		list = height - m.detailHeight(width, height)
 	}
-	m.areas.list, m.areas.rows = at, list-1
+	m.areas = append(m.areas, area{"list", 0, at, width, list, m.clickList}, area{"detail", 1, at + list, width, height - list, m.clickDetail})
 	lines := m.table.Render(width, min(list, height), m.th)
 	if m.detailed && height > list {
 		lines = append(lines, m.detailBody(width, height-list)...)
@@ -176,44 +163,37 @@ var viewNames = map[action.Context]string{
 }
 
 // tabs is the line that says which view this is and what limits the list.
-func (m *Model) tabs(width int) string {
+func (m *Model) tabs(y, width int) string {
 	th := m.th
-	left := make([]byte, 0, 512)
+	var views, layouts []string
 	for i, v := range action.Views {
-		style, open, end := th.Dim, " ", " "
-		if v == m.view {
-			style, open, end = th.Title, "[", "]"
-		}
-		left = append(append(style.Open(append(left, ' ')), open...), byte('1'+i), ' ')
-		left = style.Close(append(append(left, viewNames[v]...), end...))
+		views = append(views, " "+tab(th, th.Title, fmt.Sprintf("%d %s", i+1, viewNames[v]), v == m.view))
 	}
+	m.answer("view", 0, y, views, func(i int) tea.Cmd { return m.show(action.Views[i]) })
+	left := strings.Join(views, "")
 	if m.view != action.Processes {
-		return widget.Cut(string(left), width, th.Ellipsis)
+		return widget.Cut(left, width, th.Ellipsis)
 	}
-	m.areas.layouts = widget.Width(string(left))
-	room := width - m.areas.layouts - 1
-	named, cells := m.appendLayouts(left)
-	right, fits := m.listState(room-cells, "")
-	if !fits {
-		named, m.areas.layouts = left, 0
-		right, _ = m.listState(room, m.layouts.Present().Name)
-	}
-	return widget.Spread(string(named), right, width, th.Ellipsis)
-}
-
-// appendLayouts adds the layouts as tabs, and says how many cells they take.
-func (m *Model) appendLayouts(line []byte) (_ []byte, cells int) {
-	line, cells = append(line, "  "...), 2
 	all, at := m.layouts.All()
 	for i, l := range all {
-		cells += len(l.Name) + 2
-		style, open, end := m.th.Dim, byte(' '), byte(' ')
-		if i == at {
-			style, open, end = m.th.Accent, '[', ']'
-		}
-		line = style.Close(append(append(append(style.Open(line), open), l.Name...), end))
+		layouts = append(layouts, tab(th, th.Accent, l.Name, i == at))
 	}
-	return line, cells
+	named, x := left+"  "+strings.Join(layouts, ""), widget.Width(left)
+	right, fits := m.listState(width-widget.Width(named)-1, "")
+	if !fits {
+		right, _ = m.listState(width-x-1, m.layouts.Present().Name)
+		return widget.Spread(left, right, width, th.Ellipsis)
+	}
+	m.answer("layout", x+2, y, layouts, func(i int) tea.Cmd { return m.chooseLayout(all[i].Name) })
+	return widget.Spread(named, right, width, th.Ellipsis)
+}
+
+// tab is one of several names, in brackets and in a style if it is the present one.
+func tab(th *theme.Theme, present theme.Style, name string, is bool) string {
+	if is {
+		return present.Render("[" + name + "]")
+	}
+	return th.Dim.Render(" " + name + " ")
 }
 
 // listState names everything that decides which rows are shown and how, as far as

@@ -115,29 +115,24 @@ type barItem struct {
 	verb  *verb
 	key   string
 	label string
-	x, w  int
+	width int
 }
 
 // barItems lays the key bar out.
 func (m *Model) barItems(width int) []barItem {
 	last, _ := m.barItem(barLast)
-	room := width - last.w
-	items := make([]barItem, 0, 16)
-	x := 0
+	items, x := make([]barItem, 0, 16), 0
 	for _, id := range barOrder[m.context()] {
 		it, ok := m.barItem(id)
 		if !ok { // not in read-only mode
 			continue
 		}
-		if x+it.w > room {
+		if x += it.width; x > width-last.width {
 			break
 		}
-		it.x = x
-		x += it.w
 		items = append(items, it)
 	}
-	if last.w <= width {
-		last.x = x
+	if last.width <= width {
 		items = append(items, last)
 	}
 	return items
@@ -154,33 +149,26 @@ func (m *Model) barItem(id string) (barItem, bool) {
 	if len(key) == 1 {
 		label = " " + label
 	}
-	return barItem{verb: v, key: key, label: label, w: widget.Width(key) + widget.Width(label) + 1}, true
+	return barItem{verb: v, key: key, label: label, width: widget.Width(key) + widget.Width(label) + 1}, true
 }
 
 // keyBar is the last line: what the keys do here. Verbs that cannot be used now
 // are faint; their key says why.
 func (m *Model) keyBar(width int) string {
-	th, state := m.th, m.state()
-	line, used := make([]byte, 0, width*4), 0
-	for _, it := range m.barItems(width) {
+	th, state, items := m.th, m.state(), m.barItems(width)
+	var cells []string
+	for _, it := range items {
 		style := th.KeyLabel
 		if it.verb.Why(state) != "" {
 			style = th.KeyOff
 		}
-		line = append(style.Append(th.Key.Append(line, it.key), it.label), ' ')
-		used = it.x + it.w
+		cells = append(cells, th.Key.Render(it.key)+style.Render(it.label)+" ")
 	}
-	return string(widget.AppendSpaces(line, width-used))
-}
-
-// barAt is the verb of the key bar at a column; nil when there is none.
-func (m *Model) barAt(x, width int) *verb {
-	for _, it := range m.barItems(width) {
-		if x >= it.x && x < it.x+it.w-1 {
-			return it.verb
-		}
-	}
-	return nil
+	m.answer("key", 0, m.height-1, cells, func(i int) tea.Cmd {
+		m.clearNotice()
+		return m.perform(items[i].verb, items[i].verb.Keys[0])
+	})
+	return widget.Fit(strings.Join(cells, ""), width, "")
 }
 
 func itoa(id kernel.TID) string { return strconv.Itoa(int(id)) }

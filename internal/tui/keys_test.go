@@ -261,7 +261,7 @@ func TestNeedsFollowWhatIsShown(t *testing.T) {
 
 func TestMouse(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		at := r.m.areas.list
+		at := r.area("list").y
 		r.send(tea.MouseClickMsg{X: 5, Y: at + 3, Button: tea.MouseLeft})
 		assert.Equal(t, kernel.TID(4000), r.selected())
 		r.send(tea.MouseClickMsg{X: 3, Y: at, Button: tea.MouseLeft})
@@ -269,11 +269,11 @@ func TestMouse(t *testing.T) {
 		r.send(tea.MouseClickMsg{X: 3, Y: at, Button: tea.MouseLeft})
 		assert.True(t, r.m.table.View().Desc, "a second click inverts")
 		r.send(tea.MouseWheelMsg{X: 3, Y: at + 2, Button: tea.MouseWheelDown})
-		r.send(tea.MouseClickMsg{X: 36, Y: r.m.areas.tabs, Button: tea.MouseLeft})
+		r.send(tea.MouseClickMsg{X: 36, Y: r.area("view").y, Button: tea.MouseLeft})
 		assert.Equal(t, action.Bench, r.m.view)
-		r.send(tea.MouseClickMsg{X: 1, Y: r.m.areas.keyBar, Button: tea.MouseLeft})
+		r.send(tea.MouseClickMsg{X: 1, Y: r.area("key").y, Button: tea.MouseLeft})
 		assert.Contains(t, r.text(), "Help")
-		r.send(tea.MouseClickMsg{X: 1, Y: r.m.areas.keyBar, Button: tea.MouseLeft})
+		r.send(tea.MouseClickMsg{X: 1, Y: r.area("key").y, Button: tea.MouseLeft})
 		assert.False(t, r.m.dialogs.Empty(), "clicks beside a dialog do nothing")
 	})
 }

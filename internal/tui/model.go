@@ -82,7 +82,7 @@ type Model struct {
 
 	journal *journalview.View
 
-	areas areas
+	areas []area
 	line  screen.Line
 	frame string // the last one drawn
 	dirty bool   // something changed since

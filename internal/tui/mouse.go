@@ -10,6 +10,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/tui/corepanel"
 	"piton/internal/tui/proctable"
+	"piton/internal/tui/widget"
 )
 
 // wheelRows is how far a notch of the wheel scrolls.
@@ -32,10 +33,11 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 		default:
 			return nil
 		}
-		if m.onPanel(at.Y) && m.panel.Page(by/wheelRows) {
+		if m.areaAt(at.X, at.Y).name == "panel" && m.panel.Page(by/wheelRows) {
 			return nil
 		}
-		return m.wheel(by)
+		m.lister().Wheel(by)
+		return m.followThreads()
 	case tea.MouseClickMsg:
 		switch at.Button {
 		case tea.MouseLeft:
@@ -49,40 +51,58 @@ func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
 	return nil
 }
 
-// onPanel reports whether a line of the screen is one of the core panel.
-func (m *Model) onPanel(y int) bool {
-	return y >= m.areas.panel && y < m.areas.panel+m.areas.panelLines
+// area is a part of the frame that answers the mouse. click is told the cell within it.
+type area struct {
+	name                string
+	x, y, width, height int
+	click               func(x, y int) tea.Cmd
 }
 
-func (m *Model) wheel(by int) tea.Cmd {
-	m.lister().Wheel(by)
-	return m.followThreads()
+// areaAt is the area at a cell of the screen; without a name where there is none.
+func (m *Model) areaAt(x, y int) area {
+	for _, a := range m.areas {
+		if x >= a.x && x < a.x+a.width && y >= a.y && y < a.y+a.height {
+			return a
+		}
+	}
+	return area{click: func(int, int) tea.Cmd { return nil }}
+}
+
+// answer makes areas of cells that stand beside each other from column x on.
+func (m *Model) answer(name string, x, y int, cells []string, do func(i int) tea.Cmd) {
+	for i, c := range cells {
+		m.areas = append(m.areas, area{name, x, y, widget.Width(c), 1, func(int, int) tea.Cmd { return do(i) }})
+		x += widget.Width(c)
+	}
 }
 
 func (m *Model) click(x, y int) tea.Cmd {
-	m.chooser.pressed = nil
-	switch {
-	case m.onPanel(y):
-		return m.clickPanel(x, y)
-	case y == m.areas.keyBar:
-		if s := m.barAt(x, m.width); s != nil {
-			m.clearNotice()
-			return m.perform(s, s.Keys[0])
-		}
-	case y == m.areas.tabs:
-		return m.clickTab(x)
-	case m.view == action.Processes && y == m.areas.list:
-		return m.clickHeading(x)
-	case m.view == action.Processes && y > m.areas.list && y <= m.areas.list+m.areas.rows:
-		if m.table.Click(x, y-m.areas.list) {
-			return m.press(y)
-		}
-	case m.view == action.Processes && m.detailed && m.detail.Click(x-1, y-m.areas.list-m.areas.rows-1):
+	m.chooser.pressed, m.chooser.pressedAt = nil, y
+	a := m.areaAt(x, y)
+	return a.click(x-a.x, y-a.y)
+}
+
+func (m *Model) clickPage(x, y int) tea.Cmd {
+	if m.page().Click(x, y) && m.view == action.IRQs {
+		m.press()
+	}
+	return nil
+}
+
+// clickList sorts by the column whose title was clicked, a second time in the other order.
+func (m *Model) clickList(x, y int) tea.Cmd {
+	if c := m.table.ColumnAt(x); y == 0 && c != nil {
+		return m.sortBy(c)
+	}
+	if y > 0 && m.table.Click(x, y) {
+		m.press()
+	}
+	return nil
+}
+
+func (m *Model) clickDetail(x, y int) tea.Cmd {
+	if m.detail.Click(x, y) {
 		return m.noteDetail()
-	case y >= m.areas.list:
-		if l, ok := m.page().(clickable); ok && l.Click(x, y-m.areas.list) && m.view == action.IRQs {
-			return m.press(y)
-		}
 	}
 	return nil
 }
@@ -90,7 +110,7 @@ func (m *Model) click(x, y int) tea.Cmd {
 // openMenu offers what can be done with the row under the mouse: with the tagged rows
 // when it is one of them.
 func (m *Model) openMenu(x, y int) tea.Cmd {
-	if y <= m.areas.tabs || y == m.areas.keyBar {
+	if name := m.areaAt(x, y).name; name != "list" && name != "detail" {
 		return nil
 	}
 	cmd := m.click(x, y)
@@ -107,39 +127,9 @@ func (m *Model) toggleMouse() tea.Cmd {
 	return m.say(info, "mouse on")
 }
 
-// clickTab opens the view whose tab is at the column, or goes to the layout whose name is.
-func (m *Model) clickTab(x int) tea.Cmd {
-	end := 0
-	for i, v := range action.Views {
-		end += len(viewNames[v]) + 5 // blank, bracket, digit, blank, name, bracket
-		if x < end {
-			return m.show(action.Views[i])
-		}
-	}
-	if end = m.areas.layouts + 2; m.view != action.Processes || end == 2 || x < end {
-		return nil
-	}
-	all, _ := m.layouts.All()
-	for _, l := range all {
-		if end += len(l.Name) + 2; x < end {
-			return m.chooseLayout(l.Name)
-		}
-	}
-	return nil
-}
-
-// clickHeading sorts by the column whose title was clicked; a second click
-// inverts the order.
-func (m *Model) clickHeading(x int) tea.Cmd {
-	if c := m.table.ColumnAt(x); c != nil {
-		m.sortBy(c)
-	}
-	return nil
-}
-
 // press takes hold of the row under the mouse: of all tagged rows when it is one
 // of them. Only a motion makes a drag of it.
-func (m *Model) press(row int) tea.Cmd {
+func (m *Model) press() {
 	id := "tune.grab"
 	if m.view == action.IRQs {
 		id = "irqs.grab"
@@ -154,8 +144,6 @@ func (m *Model) press(row int) tea.Cmd {
 			m.chooser.pressed = m.heldRow(r)
 		}
 	}
-	m.chooser.pressedAt = row
-	return nil
 }
 
 // dragTo moves what is held to a cell of the screen, and reports whether that
@@ -165,7 +153,10 @@ func (m *Model) dragTo(x, y int) bool {
 	if c.pressed == nil || !c.drag && y == c.pressedAt {
 		return false
 	}
-	over := m.panel.At(x, y-m.areas.panel)
+	var over cpuset.Set
+	if a := m.areaAt(x, y); a.name == "panel" {
+		over = m.panel.At(x, y-a.y)
+	}
 	changed := !c.drag || !over.Equal(c.over)
 	c.drag, c.over, c.held = true, over, c.pressed
 	m.pointAtRegion(over)
@@ -203,7 +194,7 @@ func (m *Model) pointAtRegion(cpus cpuset.Set) {
 
 // clickPanel points at CPUs; with something in hand it drops it there.
 func (m *Model) clickPanel(x, y int) tea.Cmd {
-	cpus := m.panel.At(x, y-m.areas.panel)
+	cpus := m.panel.At(x, y)
 	if cpus.Empty() || m.model == nil || !choosable(m.view) {
 		return nil
 	}

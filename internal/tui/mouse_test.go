@@ -18,11 +18,13 @@ import (
 // clickKey clicks on a verb of the key bar.
 func (r *rig) clickKey(id string) {
 	r.t.Helper()
+	x := 0
 	for _, it := range r.m.barItems(r.m.width) {
 		if it.verb.ID == id {
-			r.send(tea.MouseClickMsg{X: it.x, Y: r.m.areas.keyBar, Button: tea.MouseLeft})
+			r.send(tea.MouseClickMsg{X: x, Y: r.area("key").y, Button: tea.MouseLeft})
 			return
 		}
+		x += it.width
 	}
 	require.Fail(r.t, id+" is not in the key bar")
 }
@@ -71,7 +73,7 @@ func TestWheelTurnsPagesOfThePanel(t *testing.T) {
 	on(t, 512, 80, 24, func(r *rig) {
 		wheel := func(y int, b tea.MouseButton) { r.send(tea.MouseWheelMsg{X: 3, Y: y, Button: b}) }
 		assert.Contains(t, r.line(1), "nodes 0-4, page 1/2")
-		wheel(r.m.areas.list+1, tea.MouseWheelDown)
+		wheel(r.area("list").y+1, tea.MouseWheelDown)
 		assert.Contains(t, r.line(1), "page 1/2", "that is the list's")
 		wheel(2, tea.MouseWheelDown)
 		assert.Contains(t, r.line(1), "nodes 5-7, page 2/2")

@@ -149,8 +149,9 @@ func (p *player) check(before proctable.Key, byKey bool, view action.Context) {
 	for _, l := range lines {
 		require.LessOrEqual(p.t, ansi.StringWidth(l), p.m.width, say())
 	}
-	for y := range min(p.m.areas.panelLines, len(lines)) {
-		for _, share := range percents.FindAllStringSubmatch(ansi.Strip(lines[min(p.m.areas.panel+y, len(lines)-1)]), -1) {
+	panel := p.m.area("panel")
+	for y := range min(panel.height, len(lines)) {
+		for _, share := range percents.FindAllStringSubmatch(ansi.Strip(lines[min(panel.y+y, len(lines)-1)]), -1) {
 			n, _ := strconv.Atoi(share[1])
 			require.LessOrEqual(p.t, n, 100, say())
 		}
@@ -159,7 +160,7 @@ func (p *player) check(before proctable.Key, byKey bool, view action.Context) {
 	if p.m.width < leastWidth || p.m.height < leastHeight || table.Len() == 0 {
 		return
 	}
-	if p.m.view == action.Processes && p.m.dialogs.Empty() && p.m.areas.rows > 0 {
+	if p.m.view == action.Processes && p.m.dialogs.Empty() && p.m.area("list").height > 1 {
 		require.Contains(p.t, ansi.Strip(frame), "\n"+p.m.th.Cursor, say())
 	}
 	if v := table.View(); v.Sort != nil && v.Tree == 0 {

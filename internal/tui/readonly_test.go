@@ -38,7 +38,7 @@ func TestReadOnlyHasNoKeyThatChangesAnything(t *testing.T) {
 			assert.NotContains(t, r.line(-1), word, "the key bar names none")
 		}
 		r.send(tea.MouseClickMsg{X: 20, Y: r.rowAt("matrix"), Button: tea.MouseLeft})
-		r.send(tea.MouseMotionMsg{X: 64, Y: r.m.areas.panel + 3, Button: tea.MouseLeft})
+		r.send(tea.MouseMotionMsg{X: 64, Y: r.area("panel").y + 3, Button: tea.MouseLeft})
 		assert.NotContains(t, r.text(), "placing", "nor does the mouse")
 		r.press("?")
 		assert.NotContains(t, r.text(), "Affinity")

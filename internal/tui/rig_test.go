@@ -35,6 +35,18 @@ type rig struct {
 	*tuitest.Loop
 }
 
+// area is the first part of the frame of that name.
+func (m *Model) area(name string) area {
+	for _, a := range m.areas {
+		if a.name == name {
+			return a
+		}
+	}
+	return area{}
+}
+
+func (r *rig) area(name string) area { return r.m.area(name) }
+
 type rigOption func(*Deps)
 
 // newRig shows a machine after three seconds in a window.

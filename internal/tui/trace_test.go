@@ -64,10 +64,10 @@ func TestOrderByPingPongsReadsNoTaskByItself(t *testing.T) {
 		assert.Equal(t, "pingpong_per_s", r.m.table.View().Sort.ID)
 		assert.True(t, r.sampler.needs.PingPongs)
 		assert.False(t, r.sampler.needs.All)
-		assert.Contains(t, r.line(r.m.areas.list), "PINGPONG/s▾ COMMAND", "what decides the order is shown")
+		assert.Contains(t, r.line(r.area("list").y), "PINGPONG/s▾ COMMAND", "what decides the order is shown")
 		r.press("f2", "enter")
 		assert.NotContains(t, r.settings.saved[0].Columns, "pingpong_per_s", "and not kept among the columns chosen")
-		assert.Contains(t, r.line(r.m.areas.list), "PINGPONG/s")
+		assert.Contains(t, r.line(r.area("list").y), "PINGPONG/s")
 		r.press("f4")
 		for _, k := range "pingpong>5" {
 			r.press(string(k))

@@ -28,6 +28,8 @@ type page interface {
 	// Open is called each time the view is shown.
 	Open() tea.Cmd
 	Render(width, height int, th *theme.Theme) string
+	// Click answers the mouse, and reports whether it was on a row.
+	Click(x, y int) (row bool)
 }
 
 // lister is what moves as one list: a view, the process table, the threads of the
@@ -39,11 +41,6 @@ type lister interface {
 	End()
 	Scroll(by int)
 	Wheel(by int)
-}
-
-// clickable is a view with rows and headings under the mouse.
-type clickable interface {
-	Click(x, y int) (row bool)
 }
 
 // page is the present view's; nil for the processes.
