@@ -1,6 +1,10 @@
 package topology
 
-import "piton/internal/cpuset"
+import (
+	"fmt"
+
+	"piton/internal/cpuset"
+)
 
 // NodeGroup is a node as screens lay it out: its CPUs by last-level cache and
 // core. Node is -1 for CPUs that are on no node, offline ones above all; that
@@ -91,4 +95,17 @@ func displayOrder(groups []NodeGroup) []cpuset.CPU {
 		}
 	}
 	return out
+}
+
+// CacheName is "L3 1": the cache of the highest level that exactly the CPUs of c's LLC
+// share; "" where there is none.
+func (t *Topology) CacheName(c *CPU) (name string) {
+	level := 1
+	for _, cache := range t.Caches {
+		if cache.Level > level && cache.CPUs.Equal(c.LLC) {
+			level = cache.Level
+			name = fmt.Sprintf("L%d %d", level, c.LLCIndex)
+		}
+	}
+	return name
 }

@@ -59,26 +59,13 @@ func groupLabel(t *topology.Topology, of model.MoveGroup, first *topology.CPU) s
 	if of.Node >= 0 {
 		parts = append(parts, fmt.Sprintf("node %d", of.Node))
 	}
-	if cache := cacheName(t, first); cache != "" && of.LLC >= 0 {
+	if cache := t.CacheName(first); cache != "" && of.LLC >= 0 {
 		parts = append(parts, cache)
 	}
 	if len(parts) == 0 {
 		return "CPUs"
 	}
 	return strings.Join(parts, " · ")
-}
-
-// cacheName names the cache of the highest level that exactly the CPUs of c's LLC share;
-// "" where there is none.
-func cacheName(t *topology.Topology, c *topology.CPU) (name string) {
-	level := 1
-	for _, cache := range t.Caches {
-		if cache.Level > level && cache.CPUs.Equal(c.LLC) {
-			level = cache.Level
-			name = fmt.Sprintf("L%d %d", level, c.LLCIndex)
-		}
-	}
-	return name
 }
 
 // label is a group's name in the theme's glyphs.

@@ -37,7 +37,7 @@ func Regions(t *topology.Topology, id cpuset.CPU) []Region {
 		}
 	}
 	add("core "+c.Core.And(t.Online).String(), c.Core)
-	add(cmp.Or(cacheName(t, &c), fmt.Sprintf("cache %d", c.LLCIndex)), c.LLC)
+	add(cmp.Or(t.CacheName(&c), fmt.Sprintf("cache %d", c.LLCIndex)), c.LLC)
 	if n, ok := t.Node(c.Node); ok {
 		add(fmt.Sprintf("node %d", n.ID), n.CPUs)
 	}

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"fmt"
 
 	"piton/internal/cpuset"
@@ -69,18 +70,9 @@ func addLLC(tree []branch, t *topology.Topology, l topology.LLCGroup, depth int,
 	return tree
 }
 
-// llcName is "L3 #1" with the cache's real level.
 func llcName(t *topology.Topology, l topology.LLCGroup) string {
-	level := 0
-	for _, c := range t.Caches {
-		if c.Type != "Instruction" && l.CPUs.SubsetOf(c.CPUs) {
-			level = max(level, c.Level)
-		}
-	}
-	if level == 0 {
-		return fmt.Sprintf("cache #%d", l.Index)
-	}
-	return fmt.Sprintf("L%d #%d", level, l.Index)
+	c, _ := t.CPU(l.CPUs.First())
+	return cmp.Or(t.CacheName(&c), fmt.Sprintf("cache %d", l.Index))
 }
 
 // fold closes the deepest groups first until the tree is short enough, and the
