@@ -101,7 +101,7 @@ func (m *Model) clickList(x, y int) tea.Cmd {
 }
 
 func (m *Model) clickDetail(x, y int) tea.Cmd {
-	if m.detail.Click(x, y) {
+	if m.detailed && m.detail.Click(x, y) {
 		return m.noteDetail()
 	}
 	return nil

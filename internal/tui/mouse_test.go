@@ -13,6 +13,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/tui/proctable"
+	"piton/internal/tuitest"
 )
 
 // clickKey clicks on a verb of the key bar.
@@ -83,5 +84,20 @@ func TestWheelTurnsPagesOfThePanel(t *testing.T) {
 		assert.Contains(t, r.line(1), "page 1/2")
 		r.press("C", "2", "0", "0")
 		assert.Contains(t, r.line(1), "page 2/2", "the page of the cursor")
+	})
+}
+
+// TestClickBeforeTheViewIsDrawn is on what the view that was left has shown there.
+func TestClickBeforeTheViewIsDrawn(t *testing.T) {
+	onSmall(t, func(r *rig) {
+		r.press("3")
+		r.tickRun()
+		r.text()
+		y := r.area("list").y + 2
+		r.m.Update(tuitest.Key("1"))
+		at := r.m.table.At()
+		r.m.Update(tea.MouseClickMsg{X: 5, Y: y, Button: tea.MouseLeft})
+		assert.Equal(t, at, r.m.table.At())
+		assert.Nil(t, r.m.chooser.pressed)
 	})
 }

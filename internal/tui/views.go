@@ -190,8 +190,8 @@ func (m *Model) tagAll() tea.Cmd {
 // show opens a view.
 func (m *Model) show(v action.Context) tea.Cmd {
 	left := m.leavePanel()
-	m.view = v
-	m.digits = ""
+	m.view, m.digits = v, ""
+	m.areas = nil // a click that comes before the view is drawn means nothing
 	return tea.Batch(left, m.entered())
 }
 
