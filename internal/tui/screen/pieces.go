@@ -12,11 +12,8 @@ import (
 // after the other, which costs about half the bytes. Where cells are wide or links,
 // and on terminals of which little is known, the renderer does it.
 
-// piece is cells [from, to) of line y that have changed, after some were shifted.
-type piece struct {
-	y, from, to int
-	shift       shift // none if zero
-}
+// piece is cells [from, to) of line y that have changed.
+type piece struct{ y, from, to int }
 
 // So much that does not change is rewritten rather than skipped: about what it
 // costs to place the cursor, and to set a style.
@@ -25,16 +22,10 @@ const (
 	styleBytes = 5
 )
 
-// addPieces appends the changed pieces of line y.
-func (t *terminal) addPieces(into []piece, y int) []piece {
-	shifts := t.shift(y)
-	return pieces(into, t.buffer.Line(y), t.next.Line(y), y, shifts)
-}
-
 // pieces appends the changed pieces of line y, which are none if nothing
 // changed. A line with cells that are not one column wide is one piece: the
 // renderer rewrites it anyway.
-func pieces(into []piece, before, now uv.Line, y int, shifts []shift) []piece {
+func pieces(into []piece, before, now uv.Line, y int) []piece {
 	if !narrow(before) || !narrow(now) {
 		return append(into, piece{y: y, to: len(now)})
 	}
@@ -42,24 +33,26 @@ func pieces(into []piece, before, now uv.Line, y int, shifts []shift) []piece {
 	same := 0 // bytes since the last piece
 	for x := range now {
 		old, cell := &before[x], &now[x]
-		shifted := len(shifts) > 0 && x == shifts[0].to-1
-		if !shifted && (old.Equal(cell) || hollow(old) && hollow(cell)) {
+		if old.Equal(cell) || hollow(old) && hollow(cell) {
 			same += len(cell.Content)
 			if x > 0 && !cell.Style.Equal(&now[x-1].Style) {
 				same += styleBytes
 			}
 			continue
 		}
-		if last := len(into) - 1; last >= first && same <= moveBytes && !shifted {
+		if last := len(into) - 1; last >= first && same <= moveBytes {
 			into[last].to = x + 1
 		} else {
 			into = append(into, piece{y: y, from: x, to: x + 1})
 		}
-		if same = 0; shifted {
-			into[len(into)-1].shift, shifts = shifts[0], shifts[1:]
-		}
+		same = 0
 	}
 	return into
+}
+
+// narrow reports whether all cells are one column wide.
+func narrow(line uv.Line) bool {
+	return !slices.ContainsFunc(line, func(c uv.Cell) bool { return c.Width != 1 })
 }
 
 // hollow reports whether a cell shows nothing, in whatever style.
@@ -70,16 +63,13 @@ func fills(s *uv.Style) bool {
 	return s.Bg != nil || s.Underline != 0 || s.Attrs&(uv.AttrReverse|uv.AttrStrikethrough) != 0
 }
 
-// render brings the terminal from buffer, which shows the contents before, to
-// next: the lines were drawn into the latter. The renderer draws all anew, and sees
-// the screen as a whole, too, when most lines change that could not be moved.
-func (t *terminal) render(before []string, lines []int) {
+// render brings the terminal from buffer to next, into which the lines were drawn. The
+// renderer draws all anew; where most lines change it sees the screen as a whole, too, if
+// it is after a key, for they may have been scrolled.
+func (t *terminal) render(lines []int, why reason) {
 	t.cells.SetScrollOptim(false) // it hashes every line, changed or not, each time
 	lines = t.join(lines)
-	if t.shifts && !t.fresh {
-		lines = t.roll(before, lines)
-	}
-	if t.most > 0 && t.shifts && !t.fresh {
+	if t.most > 0 && t.modern && !t.fresh {
 		t.renderSome(lines)
 		return
 	}
@@ -87,11 +77,11 @@ func (t *terminal) render(before []string, lines []int) {
 	differ := 0
 	for _, y := range lines {
 		had := len(t.pieces)
-		if t.pieces = t.addPieces(t.pieces, y); len(t.pieces) > had {
+		if t.pieces = pieces(t.pieces, t.buffer.Line(y), t.next.Line(y), y); len(t.pieces) > had {
 			differ++
 		}
 	}
-	if t.fresh || !t.shifts && differ > t.height/2 {
+	if t.fresh || differ > t.height/2 && (why == key || !t.modern) {
 		t.note()
 		t.cells.SetScrollOptim(true)
 		for _, y := range lines {
@@ -125,7 +115,7 @@ func (t *terminal) renderSome(lines []int) {
 			t.behind = slices.Clone(lines[i:])
 			return
 		}
-		t.pieces = t.addPieces(t.pieces[:0], y)
+		t.pieces = pieces(t.pieces[:0], t.buffer.Line(y), t.next.Line(y), y)
 		if rest := t.write(t.pieces); len(rest) > 0 {
 			t.note()
 			t.renderRest(rest)

@@ -30,7 +30,7 @@ type terminal struct {
 	width   int
 	height  int
 
-	shifts  bool // the terminal can delete and insert single cells
+	modern  bool // the terminal is one of xterm's or the VT220's children
 	console bool // it is the console of Linux
 
 	owned   atomic.Pointer[term.State] // saved, for a crash
@@ -59,9 +59,16 @@ type terminal struct {
 func newTerminal(opt Options) (t *terminal, err error) {
 	t = &terminal{in: opt.Input, out: opt.Output, env: opt.Env, profile: opt.Profile, meter: opt.Meter}
 	name := uv.Environ(opt.Env).Getenv("TERM")
-	t.shifts, t.console = canShift(name), name == "linux"
+	t.modern, t.console = modern(name), name == "linux"
 	t.width, t.height, err = t.size()
 	return t, err
+}
+
+// modern reports whether a terminal of that type is a child of xterm's or of the VT220, as
+// all are that are in use today.
+func modern(termType string) bool {
+	family, _, _ := strings.Cut(termType, "-")
+	return slices.Contains(strings.Fields("xterm screen tmux linux rxvt alacritty contour foot ghostty kitty konsole rio st wezterm"), family)
 }
 
 // A frame has at most so many cells: a terminal that says it is larger takes gigabytes.
@@ -234,17 +241,16 @@ func (t *terminal) draw(v tea.View, why reason) {
 	if len(lines) > t.height {
 		lines = lines[:t.height]
 	}
-	before := t.lines
-	t.bring(v, before, t.fill(lines), why)
+	t.bring(v, t.fill(lines), why)
 }
 
 // goOn writes more of the frame that was drawn last.
-func (t *terminal) goOn() { t.bring(t.view, t.lines, nil, figures) }
+func (t *terminal) goOn() { t.bring(t.view, nil, figures) }
 
-func (t *terminal) bring(v tea.View, before []string, changed []int, why reason) {
+func (t *terminal) bring(v tea.View, changed []int, why reason) {
 	moves := len(changed) > 0 || len(t.behind) > 0 || t.fresh
 	if moves {
-		t.render(before, changed)
+		t.render(changed, why)
 	}
 	t.fresh = false
 	t.modes(v)

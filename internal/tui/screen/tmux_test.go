@@ -93,7 +93,7 @@ func cellsOf(lines []string, width, height int) []string {
 	return strings.Split(b.Render(), "\n")
 }
 
-// What is written in pieces and shifts looks in a terminal as the frames do.
+// What is written in pieces and by scrolling looks in a terminal as the frames do.
 func TestPiecesMakeTheFrame(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Skip(err)
@@ -106,7 +106,7 @@ func TestPiecesMakeTheFrame(t *testing.T) {
 		return string(out)
 	}
 	tt, _ := fileTerminal(t, colorprofile.ANSI256)
-	tt.shifts = true
+	tt.modern = true
 	tt.resize(width, height)
 	tmux("new-session", "-d", "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), "stty raw -echo; exec tail -c +1 -f "+tt.out.Name())
 	t.Cleanup(func() { _ = exec.Command("tmux", "-S", filepath.Join(dir, "socket"), "kill-server").Run() })
@@ -117,7 +117,7 @@ func TestPiecesMakeTheFrame(t *testing.T) {
 		for range 1 + frames.r.IntN(6) {
 			lines = frames.next()
 			tt.most = frames.r.IntN(3) * 150
-			tt.draw(frame(lines...), anew)
+			tt.draw(frame(lines...), []reason{anew, figures, key}[frames.r.IntN(3)])
 		}
 		for len(tt.behind) > 0 {
 			tt.goOn()
@@ -133,44 +133,27 @@ func TestPiecesMakeTheFrame(t *testing.T) {
 	}
 }
 
-func TestShiftCostsLessThanCells(t *testing.T) {
-	cost := func(shifts bool) int {
-		tt, written := fileTerminal(t, colorprofile.ANSI256)
-		tt.shifts = shifts
-		tt.draw(frame("cpu \x1b[36m▁▂▃▄▅▁▂▃▄▅▁▂▃▄▅\x1b[m 12"), anew)
-		written()
-		tt.draw(frame("cpu \x1b[36m▂▃▄▅▁▂▃▄▅▁▂▃▄▅▁\x1b[m 12"), anew)
-		return len(written())
-	}
-	assert.Less(t, cost(true), cost(false))
-	assert.Less(t, cost(true), 40)
-}
-
-func TestRollCostsLessThanLines(t *testing.T) {
+func TestScrolledListCostsLessThanItsLines(t *testing.T) {
 	lines := []string{"head"}
 	for i := range 12 {
 		lines = append(lines, strings.Repeat(string(rune('a'+i)), 20))
 	}
-	cost := func(shifts bool, now []string) int {
+	cost := func(why reason) int {
 		tt, written := fileTerminal(t, colorprofile.ANSI256)
-		tt.shifts = shifts
+		tt.modern = true
 		tt.resize(40, len(lines))
 		tt.draw(frame(lines...), anew)
 		written()
-		tt.draw(frame(now...), anew)
+		tt.draw(frame(slices.Concat(lines[:1], lines[2:], []string{"next"})...), why)
 		return len(written())
 	}
-	woke := slices.Concat(lines[:1], lines[11:12], lines[1:11], lines[12:])
-	sleeps := slices.Concat(lines[:1], lines[2:10], lines[1:2], lines[10:])
-	for _, now := range [][]string{woke, sleeps} {
-		assert.Less(t, cost(true, now), cost(false, now))
-		assert.Less(t, cost(true, now), 60)
-	}
+	assert.Less(t, cost(key), 60)
+	assert.Greater(t, cost(figures), 200)
 }
 
-func TestOldTerminalsAreNotShifted(t *testing.T) {
-	assert.True(t, canShift("xterm-256color"))
-	assert.True(t, canShift("linux"))
-	assert.False(t, canShift("vt100"))
-	assert.False(t, canShift(""))
+func TestModernTerminals(t *testing.T) {
+	assert.True(t, modern("xterm-256color"))
+	assert.True(t, modern("linux"))
+	assert.False(t, modern("vt100"))
+	assert.False(t, modern(""))
 }

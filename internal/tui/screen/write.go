@@ -1,8 +1,6 @@
 package screen
 
 import (
-	"slices"
-
 	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/ansi"
 )
@@ -17,12 +15,9 @@ const (
 // kept from piece to piece. The renderer is not told; see note.
 func (t *terminal) write(all []piece) (rest []piece) {
 	var pen uv.Style
-	for _, p := range t.byStyle(all) {
-		if p.shift != (shift{}) {
-			t.writeShift(p.shift, p.y)
-		}
+	for _, p := range all {
 		cells := t.next.Line(p.y)[p.from:p.to]
-		if !simple(cells) || !t.shifts && (p.to == t.width || blanks(cells) >= eraseFrom) {
+		if !simple(cells) || !t.modern && (p.to == t.width || blanks(cells) >= eraseFrom) {
 			rest = append(rest, p)
 			continue
 		}
@@ -34,76 +29,6 @@ func (t *terminal) write(all []piece) (rest []piece) {
 		_, _ = t.cells.WriteString(ansi.ResetStyle)
 	}
 	return rest
-}
-
-// byStyle orders the pieces of a frame by style, cut where it changes, if that is
-// shorter: a style takes up to eleven bytes, and to place the cursor eight.
-func (t *terminal) byStyle(all []piece) []piece {
-	if len(all) > mostSorted {
-		return all
-	}
-	var styles []uv.Style
-	var runs [][]piece // of each style
-	for _, p := range all {
-		cells := t.next.Line(p.y)[p.from:p.to]
-		if !simple(cells) {
-			return all
-		}
-		for from := 0; from < len(cells); {
-			style, to := uv.ConvertStyle(cells[from].Style, t.profile), from+1
-			for to < len(cells) && (cells[to].Style.Equal(&cells[from].Style) || hollow(&cells[to]) && !fills(&style)) {
-				to++
-			}
-			if hollow(&cells[from]) {
-				style = uv.Style{}
-			}
-			at := slices.IndexFunc(styles, func(s uv.Style) bool { return s.Equal(&style) })
-			if at < 0 {
-				at, styles, runs = len(styles), append(styles, style), append(runs, nil)
-			}
-			run := piece{y: p.y, from: p.from + from, to: p.from + to}
-			if from == 0 {
-				run.shift = p.shift
-			}
-			runs[at] = append(runs[at], run)
-			from = to
-		}
-	}
-	if plain := slices.IndexFunc(styles, func(s uv.Style) bool { return s.IsZero() }); plain > 0 {
-		runs[0], runs[plain] = runs[plain], runs[0] // it is set already
-	}
-	sorted := slices.Concat(runs...)
-	if t.bytes(sorted) < t.bytes(all) {
-		return sorted
-	}
-	return all
-}
-
-// mostSorted is the most pieces that are worth the time.
-const mostSorted = 80
-
-// bytes is about what it takes to place the cursor for pieces and to set their styles.
-func (t *terminal) bytes(all []piece) (sum int) {
-	var pen uv.Style
-	x, y := -1, -1
-	for _, p := range all {
-		switch {
-		case y != p.y || x > p.from || p.shift != (shift{}):
-			sum += placeBytes
-		case x < p.from:
-			sum += moveBytes
-		}
-		for cells := t.next.Line(p.y)[p.from:p.to]; len(cells) > 0; cells = cells[1:] {
-			style := uv.ConvertStyle(cells[0].Style, t.profile)
-			if style.Equal(&pen) || hollow(&cells[0]) && !fills(&pen) {
-				continue
-			}
-			sum += min(len(style.Diff(&pen)), max(len(style.String()), len(ansi.ResetStyle)))
-			pen = style
-		}
-		x, y = p.to, p.y
-	}
-	return sum
 }
 
 // writePiece writes the cells of a piece with the style that is set, and returns the
