@@ -39,7 +39,7 @@ var layers = [][]string{
 	{"change"},
 	{"change/journal"},
 	{"change/attr"},
-	{"model"},
+	{"model", "kernel/kernelfake"},
 	{"place", "sample"},
 	{"procfs", "topology", "bpf", "irq", "userfile", "taskfacts", "child", "users"},
 	{"feature", "kernel", "kthread"},

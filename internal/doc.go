@@ -72,6 +72,7 @@
 //	               (../workloads/workload is what a workload is)
 //	search         which of several placements of a live process is kept, and when to look again (pure)
 //	bench/stats    rank tests and intervals (pure)
+//	kernel/kernelfake  a made-up machine: tasks, /proc, settings, errors by script (demo and tests)
 //	model          rates and histories from two samples (pure)
 //	sample         collectors and the Sample they fill
 //	place          which CPU, and why (pure)

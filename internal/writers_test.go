@@ -18,14 +18,14 @@ import (
 // those are. The machine is changed by change, through kernel, so that it is
 // journalled and can be undone; whoever adds a line here says why that is not so.
 var writers = map[string]string{
-	"change/guard/main.go": "the guard's own name, oom_score_adj and cgroup",
-	"demo/root.go":         "files of the made-up machine, below the temporary directory",
-	"dev/flaky/main.go":    "outputs of tests that failed, below bin",
-	"kernel/clock.go":      "how late timers of piton itself may be",
-	"kernel/held.go":       "a file of a process that is held, for change",
-	"kernel/setting.go":    "settings, for change",
-	"userfile/folder.go":   "files of the user, replaced whole",
-	"userfile/read.go":     "files that the user names and those that piton keeps",
+	"change/guard/main.go":      "the guard's own name, oom_score_adj and cgroup",
+	"dev/flaky/main.go":         "outputs of tests that failed, below bin",
+	"kernel/clock.go":           "how late timers of piton itself may be",
+	"kernel/kernelfake/proc.go": "files of made-up machines, below the temporary directory",
+	"kernel/held.go":            "a file of a process that is held, for change",
+	"kernel/setting.go":         "settings, for change",
+	"userfile/folder.go":        "files of the user, replaced whole",
+	"userfile/read.go":          "files that the user names and those that piton keeps",
 }
 
 // TestWritersAreKnown finds every call that opens a file for writing.

@@ -21,7 +21,7 @@ const rights kernel.Capabilities = 1<<kernel.CapSysNice | 1<<kernel.CapDACOverri
 
 // sources is the machine as the change path reads it.
 func (m *Machine) sources() attr.Sources {
-	return attr.Sources{Sched: m.fake, Files: m.files, Proc: proc{m}, EUID: func() int { return 0 },
+	return attr.Sources{Sched: m.fake, Files: m.files, Proc: m.proc, EUID: func() int { return 0 },
 		Rights: func() (kernel.Capabilities, error) { return rights, nil },
 		Limits: func(kernel.TID) (kernel.Limits, error) { return kernel.Limits{}, nil }, Initial: func(string) bool { return true }}
 }

@@ -51,7 +51,7 @@ type Machine struct {
 
 	fake    *kernelfake.Fake
 	files   *kernelfake.Files
-	root    string // of the files that are read by their path
+	proc    kernelfake.Proc
 	closed  chan struct{}
 	tuner   *change.Tuner
 	guards  *guards
@@ -113,12 +113,6 @@ type queued struct {
 	want, got float64
 }
 
-// quiet is the T of the fake kernel: a call about a task that is not there is no mistake.
-type quiet struct{}
-
-func (quiet) Helper()               {}
-func (quiet) Errorf(string, ...any) {}
-
 // New makes a machine. The same seed makes the same samples, as long as the same is
 // changed. Close removes its files.
 func New(cpus int, seed uint64) (*Machine, error) {
@@ -126,7 +120,7 @@ func New(cpus int, seed uint64) (*Machine, error) {
 		return nil, err
 	}
 	m := &Machine{
-		Topology: newTopology(cpus), fake: kernelfake.New(quiet{}), files: kernelfake.NewFiles(),
+		Topology: newTopology(cpus), fake: kernelfake.New(nil), files: kernelfake.NewFiles(),
 		rng: rand.New(rand.NewPCG(seed, uint64(cpus))), began: time.Now(), byTID: map[kernel.TID]*task{}, cpus: make([]cpu, cpus),
 		moved: map[sample.Move]uint32{}, closed: make(chan struct{}),
 	}
@@ -142,7 +136,7 @@ func New(cpus int, seed uint64) (*Machine, error) {
 	if err := m.makeRoot(); err != nil {
 		return nil, err
 	}
-	limits, err := procfs.ReadThrottling(proc{m})
+	limits, err := procfs.ReadThrottling(m.proc)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +157,14 @@ func Check(cpus int) error {
 // Close ends the studies that run and removes the machine's files. It is called once.
 func (m *Machine) Close() error {
 	close(m.closed)
-	return os.RemoveAll(m.root)
+	return os.RemoveAll(m.proc.Dir)
+}
+
+// uptime is the time since the machine's boot.
+func (m *Machine) uptime() time.Duration {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return upTime + m.now
 }
 
 // all is every CPU of the machine.

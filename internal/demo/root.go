@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"piton/internal/irq"
+	"piton/internal/kernel/kernelfake"
 )
 
 // makeRoot makes the directory of what is read by its path: which CPUs are online, the
@@ -16,7 +17,7 @@ func (m *Machine) makeRoot() error {
 	if err != nil {
 		return err
 	}
-	m.root = root
+	m.proc = kernelfake.Proc{Dir: root, Settings: m.files, Uptime: m.uptime, Read: m.read, List: m.list}
 	all := m.all().String() + "\n"
 	files := map[string]string{
 		"sys/devices/system/cpu/online":                        all,
@@ -32,14 +33,8 @@ func (m *Machine) makeRoot() error {
 		files[fmt.Sprintf("sys/kernel/irq/%d/chip_name", l.number)] = l.chip + "\n"
 		files[fmt.Sprintf("proc/irq/%d/smp_affinity_list", l.number)] = all
 	}
-	for path, text := range files {
-		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return err
-		}
+	if err := kernelfake.WriteFiles(root, files); err != nil {
+		return err
 	}
 	for _, l := range m.lines { // the kernel says so by the mode since Linux 6.12
 		if l.control != irq.Settable {

@@ -7,6 +7,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/sample"
 )
 
@@ -145,5 +146,5 @@ func (m *Machine) find(tid kernel.TID) (*task, error) {
 	if t := m.byTID[tid]; t != nil {
 		return t, nil
 	}
-	return nil, gone(tid)
+	return nil, kernelfake.Gone(tid)
 }

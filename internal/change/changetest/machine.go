@@ -6,8 +6,6 @@ package changetest
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -30,8 +28,8 @@ const User = 1000
 // files of /proc and /sys that are read by name. It is an attr.Processes.
 type Machine struct {
 	*kernelfake.Fake
+	kernelfake.Proc
 	Settings *kernelfake.Files
-	Dir      string // its root
 	Tasks    map[kernel.TID]*procfs.Stat
 	TGID     map[kernel.TID]kernel.TID
 	Owner    map[kernel.TID]uint32
@@ -41,9 +39,8 @@ type Machine struct {
 	Sessions map[kernel.TID]string // autogroups, for which 0 stands
 	Groups   map[string]int        // their nice values
 
-	t      *testing.T
-	ran    map[kernel.TID]uint64
-	online cpuset.Set
+	t   *testing.T
+	ran map[kernel.TID]uint64
 }
 
 // all are the CPUs of a Machine.
@@ -55,7 +52,7 @@ var _ attr.Processes = (*Machine)(nil)
 func New(t *testing.T) *Machine {
 	t.Helper()
 	m := &Machine{
-		Fake: kernelfake.New(t), Settings: kernelfake.NewFiles(), t: t, Dir: t.TempDir(),
+		Fake: kernelfake.New(t), Settings: kernelfake.NewFiles(), t: t,
 		Tasks: map[kernel.TID]*procfs.Stat{}, TGID: map[kernel.TID]kernel.TID{}, Owner: map[kernel.TID]uint32{},
 		Runs: map[kernel.TID]uint64{}, ran: map[kernel.TID]uint64{}, Sysctls: map[string]int64{
 			"kernel/sched_rt_runtime_us": 950_000, "kernel/sched_rt_period_us": 1_000_000,
@@ -63,6 +60,7 @@ func New(t *testing.T) *Machine {
 		Sessions: map[kernel.TID]string{0: "/autogroup-1"}, Groups: map[string]int{},
 	}
 	m.Store = m.store
+	m.Proc = kernelfake.Proc{Dir: t.TempDir(), Read: m.read, List: m.list}
 	m.Write("sys/devices/system/cpu/present", all.String())
 	m.Write("sys/devices/system/cpu/possible", all.String())
 	m.SetOnline(all)
@@ -76,9 +74,7 @@ func New(t *testing.T) *Machine {
 
 // Write makes a file of the machine.
 func (m *Machine) Write(name, content string) {
-	path := filepath.Join(m.Dir, name)
-	require.NoError(m.t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(m.t, os.WriteFile(path, []byte(content), 0o600))
+	require.NoError(m.t, kernelfake.WriteFiles(m.Dir, map[string]string{name: content}))
 }
 
 // Spawn adds a thread of process pid with CPUs 0-3, OTHER, nice 0, started at tick
@@ -116,7 +112,7 @@ func (m *Machine) End(tid kernel.TID) {
 // SetOnline takes CPUs online and offline. As the kernel does, it gives a task that is runnable
 // (its State is R) all CPUs when none of its mask is left, and leaves those that sleep alone.
 func (m *Machine) SetOnline(cpus cpuset.Set) {
-	m.online = cpus
+	m.SetOffline(all.AndNot(cpus))
 	m.Write("sys/devices/system/cpu/online", cpus.String())
 	for tid, st := range m.Tasks {
 		if task := m.Task(tid); st.State == 'R' && task.Affinity.And(cpus).Empty() {
@@ -124,17 +120,6 @@ func (m *Machine) SetOnline(cpus cpuset.Set) {
 			m.Create(tid, task)
 		}
 	}
-}
-
-// scheduler is the machine's, which leaves out CPUs that are offline.
-type scheduler struct {
-	kernel.Scheduler
-	m *Machine
-}
-
-func (s scheduler) Affinity(tid kernel.TID) (cpuset.Set, error) {
-	mask, err := s.Scheduler.Affinity(tid)
-	return mask.And(s.m.online), err
 }
 
 // Line makes an interrupt line and returns its file.
@@ -150,7 +135,7 @@ func (m *Machine) Line(number, handlers, cpus string) string {
 // Sources is the machine as an attr.Machine reads it, for a user with CAP_SYS_NICE.
 func (m *Machine) Sources() attr.Sources {
 	return attr.Sources{
-		Sched: scheduler{m.Fake, m}, Files: m.Settings, Proc: m,
+		Sched: m.Fake, Files: m.Settings, Proc: m,
 		EUID:   func() int { return User },
 		Rights: func() (kernel.Capabilities, error) { return 1 << kernel.CapSysNice, nil },
 		Limits: func(kernel.TID) (kernel.Limits, error) { return kernel.Limits{}, nil }, Initial: func(string) bool { return true },
@@ -215,82 +200,40 @@ func (m *Machine) session(pid kernel.TID) string {
 	return m.Sessions[0]
 }
 
-// Live is part of attr.Processes.
-func (m *Machine) Live() bool { return true }
-
-// Root is part of attr.Processes.
-func (m *Machine) Root() string { return m.Dir }
-
-// File is part of attr.Processes.
-func (m *Machine) File(elem ...string) ([]byte, error) {
-	return os.ReadFile(filepath.Join(append([]string{m.Dir, "proc"}, elem...)...))
-}
-
-func (m *Machine) list(keep func(tid, pid kernel.TID) bool) []kernel.TID {
-	var out []kernel.TID
-	for tid, pid := range m.TGID {
-		if keep(tid, pid) {
+// list is the List of Proc.
+func (m *Machine) list(pid kernel.TID) (out []kernel.TID, err error) {
+	if m.OnList != nil && pid != 0 {
+		m.OnList(pid)
+	}
+	for tid, of := range m.TGID {
+		if of == pid || pid == 0 && tid == of {
 			out = append(out, tid)
 		}
 	}
 	slices.Sort(out)
-	return out
-}
-
-// Processes is part of attr.Processes.
-func (m *Machine) Processes() ([]kernel.TID, error) {
-	return m.list(func(tid, pid kernel.TID) bool { return tid == pid }), nil
-}
-
-// Threads is part of attr.Processes.
-func (m *Machine) Threads(pid kernel.TID) ([]kernel.TID, error) {
-	if m.OnList != nil {
-		m.OnList(pid)
-	}
-	out := m.list(func(_, p kernel.TID) bool { return p == pid })
-	if len(out) == 0 {
-		return nil, gone(pid)
-	}
 	return out, nil
 }
 
-func gone(tid kernel.TID) error { return fmt.Errorf("read %d: %w", tid, attr.ErrGone) }
-
-// Stat is part of attr.Processes.
-func (m *Machine) Stat(pid kernel.TID) (procfs.Stat, error) { return m.ThreadStat(pid, pid) }
-
-// ThreadStat is part of attr.Processes.
-func (m *Machine) ThreadStat(pid, tid kernel.TID) (procfs.Stat, error) {
-	st := m.Tasks[tid]
-	if st == nil || m.TGID[tid] != pid {
-		return procfs.Stat{}, gone(tid)
-	}
-	return *st, nil
-}
-
-// Status is part of attr.Processes.
-func (m *Machine) Status(tid kernel.TID) (procfs.Status, error) {
+// read is the Read of Proc.
+func (m *Machine) read(file string, tid kernel.TID) (row kernelfake.Row, err error) {
 	st := m.Tasks[tid]
 	if st == nil {
-		return procfs.Status{}, gone(tid)
+		return row, kernelfake.Gone(tid)
 	}
-	mask, err := m.Fake.Affinity(tid)
-	return procfs.Status{Comm: string(st.Comm), TGID: m.TGID[tid], UID: m.Owner[tid], EUID: m.Owner[tid], CPUsAllowed: mask}, err
-}
-
-// Schedstat is part of attr.Processes.
-func (m *Machine) Schedstat(_, tid kernel.TID) (procfs.Schedstat, error) {
-	m.ran[tid] += m.Runs[tid]
-	return procfs.Schedstat{RunNs: m.ran[tid]}, nil
-}
-
-// Cgroup is part of attr.Processes.
-func (m *Machine) Cgroup(pid kernel.TID) (procfs.Cgroups, error) {
-	data, err := m.File(fmt.Sprint(pid), "cgroup")
-	if err != nil {
-		data = []byte("3:cpuset:/\n1:cpu:/\n0::/\n")
+	row = kernelfake.Row{Stat: *st, TGID: m.TGID[tid], UID: m.Owner[tid], CPUs: m.Task(tid).Affinity}
+	switch file {
+	case "schedstat":
+		m.ran[tid] += m.Runs[tid]
+		row.RunNs = m.ran[tid]
+	case "cgroup":
+		data, err := m.File(fmt.Sprint(tid), "cgroup")
+		if err != nil {
+			data = []byte("3:cpuset:/\n1:cpu:/\n0::/\n")
+		}
+		row.Cgroups, err = procfs.ParseCgroup(data)
+		return row, err
 	}
-	return procfs.ParseCgroup(data)
+	return row, nil
 }
 
 // Autogroup is part of attr.Processes.

@@ -1,16 +1,14 @@
-// Package kernelfake has fakes of package kernel, for tests and for the made-up machine
-// of piton demo: Fake holds tasks in memory, records the calls that change them, and
-// returns the errors that a test scripts. A call about a task that was not created is
-// reported as an error of the test, unless that task was ended with Kill. Files does the
-// same for settings.
+// Package kernelfake is a made-up machine, for tests, the simulator and piton demo: Fake
+// holds tasks in memory, records the calls that change them, and returns the errors that a
+// test scripts. A call about a task that was not created is reported as an error of the
+// test, unless that task was ended with Kill. Files does the same for settings, and Proc is
+// what /proc says of the tasks.
 //
 // Start at New.
 package kernelfake
 
 import (
 	"fmt"
-	"slices"
-	"sync"
 	"syscall"
 
 	"piton/internal/cpuset"
@@ -19,7 +17,6 @@ import (
 
 // T is what the fake needs of *testing.T.
 type T interface {
-	Helper()
 	Errorf(format string, args ...any)
 }
 
@@ -38,8 +35,8 @@ type Task struct {
 // Fake is a kernel.Writer, and a kernel.Own whose own threads all the tasks are. Its
 // methods may be called from several goroutines.
 type Fake struct {
-	t  T
-	mu sync.Mutex
+	script[kernel.TID]
+	t T
 	// Store, when it is set, is what becomes of a text that is written to a file of a
 	// process.
 	Store func(pid kernel.TID, name, text string) error
@@ -48,20 +45,15 @@ type Fake struct {
 
 	tasks   map[kernel.TID]*Task
 	dead    map[kernel.TID]bool
-	errs    map[string]error
-	calls   []string
-	hooks   map[string]func()
 	held    int
-	cookies int                // made by NewCookie
+	cookies int // made by NewCookie
+	offline cpuset.Set
 	born    map[kernel.TID]int // bumped on Create, so that who holds a process knows it
 }
 
-// New returns an empty Fake.
+// New returns an empty Fake; with a nil t, calls about tasks that are not there are no mistake.
 func New(t T) *Fake {
-	return &Fake{
-		t: t, tasks: map[kernel.TID]*Task{}, dead: map[kernel.TID]bool{},
-		errs: map[string]error{}, hooks: map[string]func(){}, born: map[kernel.TID]int{},
-	}
+	return &Fake{script: newScript[kernel.TID](), t: t, tasks: map[kernel.TID]*Task{}, dead: map[kernel.TID]bool{}, born: map[kernel.TID]int{}}
 }
 
 // Create adds a task, or replaces it as if its number had been reused.
@@ -91,34 +83,11 @@ func (f *Fake) Task(tid kernel.TID) Task {
 	return Task{}
 }
 
-// Fail makes every later call of the method ("SetAffinity", "Hold", …) on tid
-// return errno. Hold with ENOSYS is a kernel without pidfds.
-func (f *Fake) Fail(method string, tid kernel.TID, errno syscall.Errno) {
+// SetOffline takes CPUs offline, and all others online: masks are read without them.
+func (f *Fake) SetOffline(cpus cpuset.Set) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.errs[key(method, tid)] = errno
-}
-
-// Before runs hook once, before the next call of the method on tid takes effect.
-func (f *Fake) Before(method string, tid kernel.TID, hook func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.hooks[key(method, tid)] = hook
-}
-
-// Calls returns the calls that changed something, or tried to, in order, as
-// "SetAffinity(12, 0-3)".
-func (f *Fake) Calls() []string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return slices.Clone(f.calls)
-}
-
-// Changes returns how many Calls there were.
-func (f *Fake) Changes() int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return len(f.calls)
+	f.offline = cpus
 }
 
 // Held returns how many processes are held: 0 when nothing leaked.
@@ -128,25 +97,15 @@ func (f *Fake) Held() int {
 	return f.held
 }
 
-func key(method string, tid kernel.TID) string { return fmt.Sprintf("%s(%d)", method, tid) }
-
-// enter is the common start of every call; it returns with the lock held.
-func (f *Fake) enter(method string, tid kernel.TID) (*Task, error) {
-	f.t.Helper()
-	f.mu.Lock()
-	k := key(method, tid)
-	if hook := f.hooks[k]; hook != nil {
-		delete(f.hooks, k)
-		f.mu.Unlock()
-		hook()
-		f.mu.Lock()
-	}
-	if err := f.errs[k]; err != nil {
-		return nil, fmt.Errorf("%s: %w", k, err)
+// find is the common start of every call; it returns with the lock held.
+func (f *Fake) find(method string, tid kernel.TID) (*Task, error) {
+	if err := f.enter(method, tid); err != nil {
+		return nil, err
 	}
 	task := f.tasks[tid]
 	if task == nil {
-		if !f.dead[tid] {
+		k := key(method, tid)
+		if f.t != nil && !f.dead[tid] {
 			f.t.Errorf("unexpected call %s: the test created no such task", k)
 		}
 		return nil, fmt.Errorf("%s: %w", k, syscall.ESRCH)
@@ -162,8 +121,7 @@ func (f *Fake) record(method string, tid kernel.TID, value any) {
 
 // get is a call that reads.
 func get[V any](f *Fake, method string, tid kernel.TID, read func(*Task) V) (v V, err error) {
-	f.t.Helper()
-	task, err := f.enter(method, tid)
+	task, err := f.find(method, tid)
 	defer f.mu.Unlock()
 	if err == nil {
 		v = read(task)
@@ -173,9 +131,8 @@ func get[V any](f *Fake, method string, tid kernel.TID, read func(*Task) V) (v V
 
 // set is a call that changes something; value is how it is recorded.
 func (f *Fake) set(method string, tid kernel.TID, value any, write func(*Task) error) error {
-	f.t.Helper()
 	f.record(method, tid, value)
-	task, err := f.enter(method, tid)
+	task, err := f.find(method, tid)
 	defer f.mu.Unlock()
 	if err != nil {
 		return err

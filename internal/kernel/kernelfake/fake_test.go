@@ -15,7 +15,6 @@ import (
 // failures stands in for a test that the fake fails.
 type failures []string
 
-func (f *failures) Helper() {}
 func (f *failures) Errorf(format string, args ...any) {
 	*f = append(*f, fmt.Sprintf(format, args...))
 }

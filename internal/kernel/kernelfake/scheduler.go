@@ -12,7 +12,7 @@ var _ kernel.Own = (*Fake)(nil)
 
 // Affinity is part of kernel.Scheduler.
 func (f *Fake) Affinity(tid kernel.TID) (cpuset.Set, error) {
-	return get(f, "Affinity", tid, func(task *Task) cpuset.Set { return task.Affinity })
+	return get(f, "Affinity", tid, func(task *Task) cpuset.Set { return task.Affinity.AndNot(f.offline) })
 }
 
 // Attr is part of kernel.Scheduler; as there, Nice is 0 for real-time tasks.
