@@ -1,15 +1,12 @@
 package simulate
 
-import (
-	"os"
-	"path/filepath"
-)
+import "piton/internal/kernel/kernelfake"
 
 const limitedGroup = "/limited" // a cgroup with a cpuset
 
 // Files makes the files below root that piton reads by their path.
 func Files(root string) error {
-	for path, text := range map[string]string{
+	return kernelfake.WriteFiles(root, map[string]string{
 		"sys/devices/system/cpu/online":                    "0-7\n",
 		"sys/devices/system/cpu/possible":                  "0-7\n",
 		"sys/fs/cgroup/cpuset.cpus.effective":              "0-7\n",
@@ -21,14 +18,5 @@ func Files(root string) error {
 		"proc/sys/kernel/osrelease":                        "6.12.0\n",
 		"proc/irq/24/smp_affinity_list":                    "",
 		"proc/irq/25/smp_affinity_list":                    "",
-	} {
-		path = filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return err
-		}
-	}
-	return nil
+	})
 }

@@ -106,14 +106,14 @@ func (a *actor) tuner(command string, journalled bool) *change.Tuner {
 	v := view{a}
 	its := clock{a, a.wall}
 	o := change.Options{
-		Sources: attr.Sources{Sched: v, Files: v, Proc: v, EUID: v.euid, Rights: v.rights, Limits: v.limits, Initial: func(string) bool { return true }},
+		Sources: attr.Sources{Sched: v, Files: v, Proc: v.proc(), EUID: v.euid, Rights: v.rights, Limits: v.limits, Initial: func(string) bool { return true }},
 		Writer:  v, FileWriter: v, Lock: userLock{a}, User: "user", Command: command, Clock: its, Standing: a.fate.standing && command == setCommand,
 	}
 	if journalled {
 		o.Journal = journal.New(&store{disk: a.disk, a: a}, a.where())
 		o.Journal.Now = its.Now
 		if a.fate.standing {
-			o.Journal.Gone = func(e *change.Entry) bool { return change.Ended(v, e) }
+			o.Journal.Gone = func(e *change.Entry) bool { return change.Ended(v.proc(), e) }
 		}
 		if a.fate.compacts {
 			o.Journal.CompactAt, o.Journal.KeepEntries = 2_000, 2
@@ -322,7 +322,7 @@ func (a *actor) sweep() {
 
 // sweeping asks for what has the CPUs.
 func (a *actor) sweeping(t *change.Tuner, cpus cpuset.Set) ([]change.Request, error) {
-	v := view{a}
+	v := view{a}.proc()
 	without := func(mask cpuset.Set) cpuset.Set {
 		if left := mask.AndNot(cpus); !left.Empty() {
 			return left

@@ -5,18 +5,18 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 
 	"piton/internal/change/attr"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/procfs"
 )
 
 var (
-	_ attr.Processes        = view{}
+	_ attr.Processes        = proc{}
 	_ kernel.Scheduler      = view{}
 	_ kernel.Settings       = view{}
 	_ kernel.SettingsWriter = view{}
@@ -82,30 +82,46 @@ func (v view) number(t *task) kernel.TID {
 	return t.tid
 }
 
-func (view) Live() bool     { return true }
-func (v view) Root() string { return v.root }
+// proc is /proc as the process sees it.
+type proc struct {
+	kernelfake.Proc
+	view
+}
+
+func (v view) proc() proc {
+	return proc{kernelfake.Proc{Dir: v.root, Settings: v, Read: v.row, List: v.list}, v}
+}
 
 // File is part of attr.Processes.
-func (v view) File(elem ...string) ([]byte, error) {
-	if !v.step() {
+func (p proc) File(elem ...string) ([]byte, error) {
+	if !p.step() {
 		return nil, syscall.EINTR
 	}
 	if elem[0] != "uptime" {
 		return nil, syscall.ENOENT
 	}
-	up := v.ticks() + v.shift
+	up := p.ticks() + p.shift
 	return fmt.Appendf(nil, "%d.%02d 0.00\n", up/100, up%100), nil
 }
 
-// Processes is part of attr.Processes.
-func (v view) Processes() ([]kernel.TID, error) {
+// list is the List of the process's Proc.
+func (v view) list(pid kernel.TID) (out []kernel.TID, err error) {
+	if pid != 0 {
+		t, err := v.look("task", pid)
+		if err != nil {
+			return nil, err
+		}
+		for _, thread := range t.leader.threads {
+			out = append(out, v.number(thread))
+		}
+		return out, nil
+	}
 	if !v.step() {
 		return nil, syscall.EINTR
 	}
 	if err := v.fails("read /proc", syscall.EMFILE, syscall.ENOMEM); err != nil {
 		return nil, err
 	}
-	var out []kernel.TID
 	for _, t := range v.all {
 		if n := v.number(t); t == t.leader && !t.gone && n != 0 {
 			out = append(out, n)
@@ -115,94 +131,34 @@ func (v view) Processes() ([]kernel.TID, error) {
 	return out, nil
 }
 
-// Threads is part of attr.Processes.
-func (v view) Threads(pid kernel.TID) ([]kernel.TID, error) {
-	t, err := v.proc("task", pid)
-	if err != nil {
-		return nil, err
-	}
-	var out []kernel.TID
-	for _, thread := range t.leader.threads {
-		out = append(out, v.number(thread))
-	}
-	return out, nil
-}
-
-// proc is the beginning of reading a file of a task.
-func (v view) proc(file string, tid kernel.TID) (*task, error) {
+// look is the beginning of reading a file of a task.
+func (v view) look(file string, tid kernel.TID) (*task, error) {
 	t, err := v.call(file, tid, syscall.EMFILE, syscall.EACCES)
 	if err != nil && v.find(tid) == nil {
-		return nil, fmt.Errorf("read %s of %d: %w", file, tid, procfs.ErrGone)
+		return nil, kernelfake.Gone(tid)
 	}
 	return t, err
 }
 
-// Stat is part of attr.Processes.
-func (v view) Stat(pid kernel.TID) (procfs.Stat, error) { return v.ThreadStat(pid, 0) }
-
-// ThreadStat is part of attr.Processes.
-func (v view) ThreadStat(pid, tid kernel.TID) (procfs.Stat, error) {
-	if tid == 0 {
-		tid = pid
-	}
-	t, err := v.proc("stat", tid)
+// row is the Read of the process's Proc.
+func (v view) row(file string, tid kernel.TID) (row kernelfake.Row, err error) {
+	t, err := v.look(file, tid)
 	if err != nil {
-		return procfs.Stat{}, err
+		return row, err
 	}
-	if v.number(t.leader) != pid {
-		return procfs.Stat{}, fmt.Errorf("read stat of %d in %d: %w", tid, pid, procfs.ErrGone)
+	row = kernelfake.Row{TGID: v.number(t.leader), UID: uint32(v.euid()), Cgroups: procfs.Cgroups{{Path: "/"}},
+		Stat: procfs.Stat{TID: tid, Comm: []byte("task"), State: 'S', PPID: v.number(t.leader.parent), Threads: int32(len(t.leader.threads)),
+			StartTicks: t.start + v.shift}}
+	if t.busy {
+		row.State, row.RunNs = 'R', uint64(v.now)
 	}
-	st := procfs.Stat{TID: tid, Comm: []byte("task"), State: 'S', PPID: v.number(t.leader.parent), Threads: int32(len(t.leader.threads)),
-		StartTicks: t.start + v.shift}
-	switch {
-	case t.zombie:
-		st.State = 'Z'
-	case t.busy:
-		st.State = 'R'
-	}
-	return st, nil
-}
-
-// Status is part of attr.Processes.
-func (v view) Status(tid kernel.TID) (procfs.Status, error) {
-	t, err := v.proc("status", tid)
-	if err != nil {
-		return procfs.Status{}, err
-	}
-	return procfs.Status{Comm: "task", TGID: v.number(t.leader), UID: uint32(v.euid()), EUID: uint32(v.euid()), Threads: len(t.leader.threads)}, nil
-}
-
-// Schedstat is part of attr.Processes.
-func (v view) Schedstat(_, tid kernel.TID) (procfs.Schedstat, error) {
-	t, err := v.proc("schedstat", tid)
-	if err != nil || !t.busy {
-		return procfs.Schedstat{}, err
-	}
-	return procfs.Schedstat{RunNs: uint64(v.now)}, nil
-}
-
-// Cgroup is part of attr.Processes.
-func (v view) Cgroup(pid kernel.TID) (procfs.Cgroups, error) {
-	t, err := v.proc("cgroup", pid)
-	if err != nil {
-		return nil, err
+	if t.zombie {
+		row.State = 'Z'
 	}
 	if t.leader.limited {
-		return procfs.Cgroups{{Path: limitedGroup}}, nil
+		row.Cgroups[0].Path = limitedGroup
 	}
-	return procfs.Cgroups{{Path: "/"}}, nil
-}
-
-// Autogroup is part of attr.Processes.
-func (view) Autogroup(kernel.TID) (string, int, error) { return "", 0, syscall.ENOENT }
-
-// Sysctl is part of attr.Processes.
-func (v view) Sysctl(name string) (int64, error) {
-	text, err := v.ReadSetting("/proc/sys/" + name)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(text, 10, 64)
+	return row, nil
 }
 
 // read is the beginning of asking the scheduler about a task.
