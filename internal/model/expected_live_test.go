@@ -18,7 +18,6 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
-	"piton/internal/place/placetest"
 	"piton/internal/procfs"
 	"piton/internal/sample"
 )
@@ -88,7 +87,7 @@ func TestExpected(t *testing.T) {
 		samplers["ebpf"] = s
 	}
 	only := regexp.MustCompile(os.Getenv("PITON_TEST_WORLDS"))
-	scores := map[string]*placetest.Score{"proc": {}, "ebpf": {}}
+	scores := map[string]*Score{"proc": {}, "ebpf": {}}
 	for _, w := range worlds(t) {
 		if only.MatchString(w.name) {
 			t.Run(w.name, func(t *testing.T) {
@@ -109,7 +108,7 @@ func TestExpected(t *testing.T) {
 }
 
 // keep appends a try to the file for them, if there is to be one.
-func keep(t *testing.T, try placetest.Try) {
+func keep(t *testing.T, try Try) {
 	path := os.Getenv("PITON_TEST_RECORD")
 	if path == "" {
 		return
@@ -154,7 +153,7 @@ func (r *rig) undisturbed(t *testing.T, own map[kernel.TID]bool, do func()) {
 
 // tries makes a world, measures what a probe gets on each CPU, and looks at the world with a
 // target in each state on each CPU.
-func (r *rig) tries(t *testing.T, w world, samplers map[string]*sample.Sampler, probe time.Duration) (tries []placetest.Try) {
+func (r *rig) tries(t *testing.T, w world, samplers map[string]*sample.Sampler, probe time.Duration) (tries []Try) {
 	cpus := r.topo.Online.CPUs()
 	own := map[kernel.TID]bool{}
 	start := func(h hog, cpu cpuset.CPU) kernel.TID {
@@ -187,7 +186,7 @@ func (r *rig) tries(t *testing.T, w world, samplers map[string]*sample.Sampler, 
 			pin(t, target, cpu)
 			require.NoError(t, signal(target, resume))
 			time.Sleep(settling)
-			var seen []placetest.Try
+			var seen []Try
 			r.undisturbed(t, own, func() { seen = r.look(t, target, samplers) })
 			for _, try := range seen {
 				try.World, try.State, try.On, try.Got, try.Stay = w.name, state.name, cpu, got, w.equal
@@ -203,7 +202,7 @@ func (r *rig) tries(t *testing.T, w world, samplers map[string]*sample.Sampler, 
 const settling = 300 * time.Millisecond
 
 // look is a window by each source.
-func (r *rig) look(t *testing.T, target kernel.TID, samplers map[string]*sample.Sampler) (tries []placetest.Try) {
+func (r *rig) look(t *testing.T, target kernel.TID, samplers map[string]*sample.Sampler) (tries []Try) {
 	for _, name := range slices.Sorted(maps.Keys(samplers)) {
 		before, err := samplers[name].Read()
 		require.NoError(t, err)
@@ -217,7 +216,7 @@ func (r *rig) look(t *testing.T, target kernel.TID, samplers map[string]*sample.
 		require.True(t, ok)
 		to := m.PlaceTarget(i)
 		to.Group = groups.Of(now.Tasks[i])
-		tries = append(tries, placetest.Try{Source: name, Loads: m.Loads(groups.Of), Target: to, Ignored: self(t, m), Groups: mode})
+		tries = append(tries, Try{Source: name, Loads: m.Loads(groups.Of), Target: to, Ignored: self(t, m), Groups: mode})
 	}
 	return tries
 }

@@ -2,7 +2,6 @@ package model_test
 
 import (
 	"math"
-	"regexp"
 	"strconv"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/place"
-	"piton/internal/place/placetest"
 	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/topology"
@@ -165,8 +163,6 @@ func TestLeastLoadedPick(t *testing.T) {
 	}
 }
 
-var expected = regexp.MustCompile(`([0-9]+) % of a CPU expected`)
-
 // pick chooses n times and compares with the truth.
 func (c contest) pick(t *testing.T, n int, r *rig) {
 	for i, hogs := range c.on {
@@ -195,7 +191,7 @@ func (c contest) pick(t *testing.T, n int, r *rig) {
 		switch {
 		case choice.Guess:
 			guesses++
-		case placetest.Right(got[:], cpuset.CPU(at)):
+		case asGood(got[:], cpuset.CPU(at)):
 			right++
 		default:
 			t.Logf("wrong: %s; a probe got %.2f", choice.Reason, got)

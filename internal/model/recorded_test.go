@@ -1,4 +1,4 @@
-package place_test
+package model_test
 
 import (
 	"path/filepath"
@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/place/placetest"
 	"piton/internal/topology/topologytest"
 )
 
@@ -19,9 +18,9 @@ func TestRecorded(t *testing.T) {
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			tries, err := placetest.Read(file)
+			tries, err := readTries(file)
 			require.NoError(t, err)
-			score := placetest.Score{}
+			score := Score{}
 			for i := range tries {
 				y := &tries[i]
 				y.Target.HomeNode = -1 // the machine is not the same

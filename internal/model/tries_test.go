@@ -1,6 +1,4 @@
-// Package placetest compares what place expects of CPUs with what a probe then got there:
-// recorded tries of worlds of tasks, and how they are judged.
-package placetest
+package model_test
 
 import (
 	"bufio"
@@ -32,8 +30,8 @@ type Try struct {
 	Got     []float64 // by CPU: the share that a probe got that always wanted to run
 }
 
-// Read reads recorded tries, a line of JSON each.
-func Read(path string) (tries []Try, err error) {
+// readTries reads recorded tries, a line of JSON each.
+func readTries(path string) (tries []Try, err error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -52,7 +50,7 @@ func Read(path string) (tries []Try, err error) {
 	return tries, lines.Err()
 }
 
-// Line is the try as Read takes it, rounded, and without tasks that hardly did anything.
+// Line is the try as readTries takes it, rounded, and without tasks that hardly did anything.
 func (y Try) Line() (string, error) {
 	round := func(x *float64) { *x = math.Round(*x*1e3) / 1e3 }
 	y.Loads, y.Got = slices.Clone(y.Loads), slices.Clone(y.Got)
@@ -83,7 +81,7 @@ func (y Try) Line() (string, error) {
 	return string(b), err
 }
 
-// withoutZeros leaves out what Read sets without it, of objects.
+// withoutZeros leaves out what readTries sets without it, of objects.
 func withoutZeros(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -169,8 +167,8 @@ const (
 	resolution = 0.02
 )
 
-// Right reports whether a CPU is as good as any.
-func Right(got []float64, chosen cpuset.CPU) bool {
+// asGood reports whether a CPU is as good as any.
+func asGood(got []float64, chosen cpuset.CPU) bool {
 	best := slices.Max(got)
 	return best-got[chosen] < max(resolution, alike*best)
 }
@@ -192,7 +190,7 @@ func (s *Score) Add(y *Try, a Answer) string {
 		line += fmt.Sprintf("  %3.0f of %3.0f (%+3.0f)", 100*a.Expected[i], 100*got, 100*off)
 	}
 	line += fmt.Sprintf("  to %d", a.Chosen)
-	right := Right(y.Got, a.Chosen)
+	right := asGood(y.Got, a.Chosen)
 	switch {
 	case a.Guess:
 		s.Guesses++
