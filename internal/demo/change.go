@@ -110,20 +110,8 @@ func (w wire) Answer(b byte) {
 // facts is the machine as isolating looks at it.
 func (m *Machine) facts() (partition.Facts, error) {
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	f := partition.Facts{Ticks: uint64((upTime + m.now).Seconds() * ticksPerS), Online: m.all(), IRQs: m.snapshot().IRQs}
-	for _, leader := range m.tasks {
-		if !leader.IsProcess() {
-			continue
-		}
-		for _, t := range leader.threads {
-			mask, err := m.fake.Affinity(t.TID)
-			if err != nil {
-				continue
-			}
-			f.Tasks = append(f.Tasks, partition.Task{PPID: t.PPID, Policy: t.Policy, Mask: mask,
-				Task: attr.Task{PID: t.TGID, TID: t.TID, StartTicks: t.StartTicks, Comm: t.ID.Comm, State: t.State, Flags: t.Flags}})
-		}
-	}
-	return f, nil
+	m.mu.Unlock()
+	err := f.ReadTasks(m.tuner.Machine)
+	return f, err
 }

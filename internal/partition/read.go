@@ -17,20 +17,19 @@ import (
 
 // reader reads the Facts of this machine, again and again.
 type reader struct {
-	proc    procfs.FS
 	lines   *irq.Reader
 	machine *attr.Machine
 }
 
 func newReader() *reader {
-	return &reader{proc: procfs.New("/"), lines: irq.New("/").NewReader(), machine: attr.NewMachine(attr.Sources{})}
+	return &reader{lines: irq.New("/").NewReader(), machine: attr.NewMachine(attr.Sources{})}
 }
 
 // read reads everything but Limit; Reserved is what was isolated at boot. Tasks that
 // end meanwhile are left out; masks that cannot be read are as well.
 func (r *reader) read() (Facts, error) {
 	var f Facts
-	up, err := r.proc.File("uptime")
+	up, err := r.machine.Proc.File("uptime")
 	if err != nil {
 		return f, err
 	}
@@ -45,7 +44,7 @@ func (r *reader) read() (Facts, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // since Linux 4.2
 		return f, err
 	}
-	if err := r.tasks(&f); err != nil {
+	if err := f.ReadTasks(r.machine); err != nil {
 		return f, fmt.Errorf("look at the tasks: %w", err)
 	}
 	snapshot, err := r.lines.Read()
@@ -61,13 +60,14 @@ func (r *reader) read() (Facts, error) {
 	return f, nil
 }
 
-func (r *reader) tasks(f *Facts) error {
-	pids, err := r.proc.Processes()
+// ReadTasks adds the tasks of a machine.
+func (f *Facts) ReadTasks(m *attr.Machine) error {
+	pids, err := m.Proc.Processes()
 	if err != nil {
 		return err
 	}
 	for _, pid := range pids {
-		tids, err := r.proc.Threads(pid)
+		tids, err := m.Proc.Threads(pid)
 		if errors.Is(err, procfs.ErrGone) {
 			continue
 		}
@@ -75,7 +75,7 @@ func (r *reader) tasks(f *Facts) error {
 			return err
 		}
 		for _, tid := range tids {
-			t, err := r.task(pid, tid)
+			t, err := readTask(m, pid, tid)
 			if errors.Is(err, procfs.ErrGone) || errors.Is(err, syscall.ESRCH) {
 				continue
 			}
@@ -88,8 +88,8 @@ func (r *reader) tasks(f *Facts) error {
 	return nil
 }
 
-func (r *reader) task(pid, tid kernel.TID) (Task, error) {
-	st, err := r.proc.ThreadStat(pid, tid)
+func readTask(m *attr.Machine, pid, tid kernel.TID) (Task, error) {
+	st, err := m.Proc.ThreadStat(pid, tid)
 	if err != nil {
 		return Task{}, err
 	}
@@ -98,7 +98,7 @@ func (r *reader) task(pid, tid kernel.TID) (Task, error) {
 	if t.Ended() {
 		return t, procfs.ErrGone
 	}
-	t.Mask, err = r.machine.CPUsAllowed(tid)
+	t.Mask, err = m.CPUsAllowed(tid)
 	return t, err
 }
 
