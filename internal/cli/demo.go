@@ -63,13 +63,13 @@ func runDemo(ctx context.Context, a *app.App, cpus int, seed uint64) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	s := demo.NewSampler(m)
+	s := demo.NewSampler(m, options.Interval)
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer crash.Handle()
 		defer close(ended)
-		s.Run(ctx, options.Interval)
+		s.Run(ctx)
 	}()
 	defer func() {
 		cancel()

@@ -199,7 +199,7 @@ func TestRealTimeLeavesOrdinaryTasksTheirPart(t *testing.T) {
 func TestIsolateMovesTheRestOff(t *testing.T) {
 	m := machine(t, 16, 1)
 	m.Tick(time.Second, sample.Needs{})
-	deps := m.Deps(tui.Options{}, NewSampler(m))
+	deps := m.Deps(tui.Options{}, NewSampler(m, time.Second))
 	plan, err := deps.Tuning.Plan(t.Context(), nil, action.Request{Order: change.Order{Isolate: "3"}})
 	require.NoError(t, err)
 	assert.NotEmpty(t, plan.Isolation.Staying, "threads of the kernel that are bound to it stay")

@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"piton/internal/action"
@@ -33,15 +34,17 @@ func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 type Sampler struct {
 	m        *Machine
 	out      chan *sample.Sample
-	needs    chan sample.Needs
-	interval chan time.Duration
-	refresh  chan struct{}
+	needs    atomic.Pointer[sample.Needs]
+	interval atomic.Int64
+	wake     chan struct{} // of one: a sample now
 }
 
 // NewSampler returns the sampler of a machine; Run makes its samples.
-func NewSampler(m *Machine) *Sampler {
-	return &Sampler{m: m, out: make(chan *sample.Sample), needs: make(chan sample.Needs, 1), interval: make(chan time.Duration, 1),
-		refresh: make(chan struct{}, 1)}
+func NewSampler(m *Machine, interval time.Duration) *Sampler {
+	s := &Sampler{m: m, out: make(chan *sample.Sample), wake: make(chan struct{}, 1)}
+	s.SetNeeds(sample.Needs{})
+	s.interval.Store(int64(interval))
+	return s
 }
 
 // Samples is part of tui.Sampler. A sample that is not taken delays the next one: the
@@ -49,22 +52,20 @@ func NewSampler(m *Machine) *Sampler {
 func (s *Sampler) Samples() <-chan *sample.Sample { return s.out }
 
 // SetNeeds is part of tui.Sampler.
-func (s *Sampler) SetNeeds(n sample.Needs) { replace(s.needs, n) }
+func (s *Sampler) SetNeeds(n sample.Needs) { s.needs.Store(&n) }
 
-// SetInterval is part of tui.Sampler.
-func (s *Sampler) SetInterval(d time.Duration) { replace(s.interval, d) }
+// SetInterval is part of tui.Sampler. It begins with a sample.
+func (s *Sampler) SetInterval(d time.Duration) {
+	s.interval.Store(int64(d))
+	s.Refresh()
+}
 
 // Refresh is part of tui.Sampler.
-func (s *Sampler) Refresh() { replace(s.refresh, struct{}{}) }
-
-// replace puts a value into a channel of one, in place of one that nobody took. There
-// is one sender.
-func replace[T any](c chan T, v T) {
+func (s *Sampler) Refresh() {
 	select {
-	case <-c:
-	default:
+	case s.wake <- struct{}{}:
+	default: // one is to come
 	}
-	c <- v
 }
 
 // longest is what passes on the machine at most between two samples: it stands still
@@ -72,35 +73,24 @@ func replace[T any](c chan T, v T) {
 const longest = time.Minute
 
 // Run makes samples until ctx ends.
-func (s *Sampler) Run(ctx context.Context, interval time.Duration) {
+func (s *Sampler) Run(ctx context.Context) {
 	defer close(s.out)
-	var needs sample.Needs
-	last := time.Now().Add(-interval)
+	last := time.Now().Add(-time.Duration(s.interval.Load()))
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case needs = <-s.needs:
-			continue
-		case interval = <-s.interval:
-			timer.Reset(time.Until(last.Add(interval)))
-			continue
-		case <-s.refresh:
+		case <-s.wake:
 		case <-timer.C:
 		}
 		now := time.Now()
 		passed := min(max(now.Sub(last), time.Millisecond), longest)
 		last = now
-		timer.Reset(interval)
+		timer.Reset(time.Duration(s.interval.Load()))
 		select {
-		case next := <-s.needs:
-			needs = next
-		default:
-		}
-		select {
-		case s.out <- s.m.Tick(passed, needs):
+		case s.out <- s.m.Tick(passed, *s.needs.Load()):
 		case <-ctx.Done():
 			return
 		}

@@ -2,7 +2,6 @@ package demo
 
 import (
 	"fmt"
-	"strings"
 
 	"piton/internal/kernel"
 	"piton/internal/taskfacts"
@@ -52,7 +51,7 @@ func (in inspector) Facts(pid kernel.TID) taskfacts.Facts {
 	f.Cwd.Value = "/"
 	done := t.leader.sum.run / 1000
 	f.IO.Value = taskfacts.IO{Read: done * 3, Written: done, DiskRead: done / 7, DiskWritten: done / 9}
-	f.Files.Value = []taskfacts.File{{FD: 0, Path: "/dev/null"}, {FD: 1, Path: "/var/log/" + printable(t.ID.Comm) + ".log"}}
+	f.Files.Value = []taskfacts.File{{FD: 0, Path: "/dev/null"}, {FD: 1, Path: "/var/log/" + t.ID.User + ".log"}}
 	if t.ID.User != "www-data" && t.ID.User != "postgres" {
 		return f
 	}
@@ -62,16 +61,6 @@ func (in inspector) Facts(pid kernel.TID) taskfacts.Facts {
 			Remote: fmt.Sprintf("10.0.%d.%d:%d", i, int(pid)%250, 41_000+int(pid)+i), IncomingCPU: int(in.lines[3+i%2].cpu)})
 	}
 	return f
-}
-
-// printable is a name as part of a path.
-func printable(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 'a' || r > 'z' {
-			return -1
-		}
-		return r
-	}, name)
 }
 
 // Environ is part of tui.Inspector.
