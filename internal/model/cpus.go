@@ -136,7 +136,7 @@ func (m *Model) tasksOnCPUs() {
 				c.RT = i
 			}
 		}
-		if t.Have&sample.HaveAffinity == 0 || t.Flags&sample.FlagKernelThread != 0 {
+		if t.Have&sample.HaveAffinity == 0 || t.IsKernel() {
 			continue
 		}
 		if only := t.Affinity.First(); only == t.Affinity.Last() {

@@ -47,7 +47,7 @@ func (m *Model) count(t *sample.Task) {
 	}
 	m.Counts.Processes++
 	m.Counts.Threads += int(t.Threads)
-	if t.Flags&sample.FlagKernelThread != 0 {
+	if t.IsKernel() {
 		m.Counts.KernelThreads++
 	}
 }

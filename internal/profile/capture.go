@@ -141,7 +141,7 @@ func (c *capturer) usualFor(t *sample.Task) bool {
 	if c.usual(t.Affinity) {
 		return true
 	}
-	kernelThread := t.Flags&sample.FlagKernelThread != 0
+	kernelThread := t.IsKernel()
 	origin := kernel.TID(1)
 	if kernelThread {
 		origin = 2 // kthreadd
@@ -210,7 +210,7 @@ var plain = shape{attr.Nice: "0", attr.Policy: "OTHER", attr.IOPrio: "none", att
 func (c *capturer) worth(t *sample.Task, has shape) map[attr.Attribute]bool {
 	out := map[attr.Attribute]bool{}
 	for a, text := range has {
-		usual := text == plain[a] || t.Flags&sample.FlagKernelThread != 0 && usualKthread(t.ID.Comm, a, text)
+		usual := text == plain[a] || t.IsKernel() && usualKthread(t.ID.Comm, a, text)
 		switch a {
 		case attr.Affinity:
 			usual = c.usualFor(t)

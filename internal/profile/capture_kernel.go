@@ -49,7 +49,7 @@ func usualKthread(comm string, a attr.Attribute, value string) bool {
 func (c *capturer) kthreads() {
 	groups := map[string][]*sample.Task{}
 	for _, t := range c.s.Tasks {
-		if t.ID == nil || t.Flags&sample.FlagKernelThread == 0 || fleeting().MatchString(t.ID.Comm) || immovable().MatchString(t.ID.Comm) {
+		if t.ID == nil || !t.IsKernel() || fleeting().MatchString(t.ID.Comm) || immovable().MatchString(t.ID.Comm) {
 			continue
 		}
 		groups[familyOf(t.ID.Comm)] = append(groups[familyOf(t.ID.Comm)], t)

@@ -48,7 +48,7 @@ func (c *capturer) processes() []*process {
 	threads := map[kernel.TID][]*sample.Task{}
 	var out []*process
 	for _, t := range c.s.Tasks {
-		if t.ID == nil || t.TGID == c.s.Self || t.Flags&sample.FlagKernelThread != 0 || t.State == 'Z' || t.State == 'X' {
+		if t.ID == nil || t.TGID == c.s.Self || t.IsKernel() || t.Ended() {
 			continue
 		}
 		threads[t.TGID] = append(threads[t.TGID], t)
@@ -185,7 +185,7 @@ func (c *capturer) user(p *process, all []*process, covered map[kernel.TID]bool)
 }
 
 func meantBy(item Task, all []*process) []*process {
-	m, err := newTaskMatcher(&item)
+	m, err := newMatcher(&item)
 	if err != nil {
 		return nil
 	}

@@ -74,7 +74,7 @@ func (r *Resolution) SetsApart() bool {
 func (s *State) facts(apart cpuset.Set) partition.Facts {
 	f := partition.Facts{Online: s.online(), Reserved: s.Topology.Isolated.Or(s.Apart).AndNot(apart), IRQs: s.IRQs, Masks: s.Masks}
 	for _, t := range s.Tasks {
-		if t.ID == nil || t.TGID == s.Self || t.State == 'Z' || t.State == 'X' || t.Have&sample.HaveAffinity == 0 {
+		if t.ID == nil || t.TGID == s.Self || t.Ended() || t.Have&sample.HaveAffinity == 0 {
 			continue
 		}
 		f.Tasks = append(f.Tasks, partition.Task{

@@ -13,49 +13,39 @@ import (
 	"piton/internal/taskfile"
 )
 
-// taskMatcher finds the processes, and their threads, that an item means. A
-// Profile that was parsed has no item of which one cannot be made.
-type taskMatcher struct {
-	kind         Kind
+// matcher finds the processes, and their threads, that an item means. A Profile that was
+// parsed has no item of which one cannot be made.
+type matcher struct {
+	*Task
 	name, thread target.Expr
-	hasName      bool
-	hasThread    bool
-	command      *regexp.Regexp
-	cgroup       string
+	command      *regexp.Regexp // nil: any
 }
 
-func newTaskMatcher(t *Task) (m taskMatcher, err error) {
-	m = taskMatcher{kind: t.kind, cgroup: t.Cgroup, hasName: t.Name != "", hasThread: t.Thread != ""}
-	if m.hasName {
-		if m.name, err = target.Parse(t.Name); err != nil {
-			return m, err
-		}
+func newMatcher(t *Task) (m matcher, err error) {
+	m.Task = t
+	if t.Name != "" {
+		m.name, err = target.Parse(t.Name)
 	}
-	if m.hasThread {
-		if m.thread, err = target.Parse(t.Thread); err != nil {
-			return m, err
-		}
+	if t.Thread != "" && err == nil {
+		m.thread, err = target.Parse(t.Thread)
 	}
-	if t.Command != "" {
+	if t.Command != "" && err == nil {
 		m.command, err = pattern.Compile(t.Command)
 	}
 	return m, err
 }
 
 // process reports whether a process's row is meant. One that has ended is not.
-func (m *taskMatcher) process(t *sample.Task) bool {
-	kernelThread := t.Flags&sample.FlagKernelThread != 0
+func (m *matcher) process(t *sample.Task) bool {
 	switch {
-	case t.ID == nil || !t.IsProcess() || t.State == 'Z' || t.State == 'X':
+	case t.ID == nil || !t.IsProcess() || t.Ended() || m.kind != AllTasks && t.IsKernel() != (m.kind == KernelThreads):
 		return false
-	case m.kind == UserTasks && kernelThread, m.kind == KernelThreads && !kernelThread:
-		return false
-	case m.hasName && !m.name.MeansProcess(t):
+	case m.Name != "" && !m.name.MeansProcess(t):
 		return false
 	case m.command != nil && !m.command.MatchString(taskfile.Command(t)):
 		return false
 	}
-	return m.cgroup == "" || pattern.Glob(m.cgroup, t.ID.Cgroup)
+	return m.Cgroup == "" || pattern.Glob(m.Cgroup, t.ID.Cgroup)
 }
 
 // matches reports whether the item means the line.

@@ -72,7 +72,7 @@ type unit struct {
 
 // units are what the item means, the oldest first.
 func (r *resolver) units(t *Task) ([]unit, error) {
-	m, err := newTaskMatcher(t)
+	m, err := newMatcher(t)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (r *resolver) units(t *Task) ([]unit, error) {
 		if process.TGID == r.s.Self || !m.process(process) {
 			continue
 		}
-		if !m.hasThread {
+		if m.Thread == "" {
 			out = append(out, unit{process, r.threads[process.TGID], true})
 			continue
 		}

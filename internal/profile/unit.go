@@ -44,7 +44,7 @@ func SettingsOf(s *State, pid kernel.TID, memory string) (UnitSettings, error) {
 	}
 	p.AllCPUs = p.CPUs.And(s.online()).Equal(s.online())
 	p.Policy, _ = s.policy(t)
-	if t.Flags&sample.FlagKernelThread != 0 {
+	if t.IsKernel() {
 		return p, fmt.Errorf("%d (%s) is a kernel thread, which nothing starts", pid, comment(t.ID.Comm))
 	}
 	first := s.words(t)

@@ -27,9 +27,9 @@ func exempt(t *sample.Task) string {
 		return "nothing of it could be read"
 	case !t.IsProcess():
 		return fmt.Sprintf("it is a thread of %d, and rules are for processes with all of their threads", t.TGID)
-	case t.Flags&sample.FlagKernelThread != 0:
+	case t.IsKernel():
 		return "it is a kernel thread, and rules are for user processes; see [[kthread]] of a profile"
-	case t.State == 'Z' || t.State == 'X':
+	case t.Ended():
 		return "it has ended"
 	}
 	return ""

@@ -16,7 +16,7 @@ func (b *bpfWalk) queueScale(stats *bpf.WalkStats) {
 // Helper reports whether the task is one of the kernel's own workers at nice -20.
 // Each weighs as much as 86 busy tasks for the moment that it runs, which tells
 // nothing about the next, so CPU.Pressure leaves them out.
-func (t *Task) Helper() bool { return t.Flags&FlagKernelThread != 0 && t.Nice < 0 }
+func (t *Task) Helper() bool { return t.IsKernel() && t.Nice < 0 }
 
 // help notes the load of a helper.
 func (b *bpfWalk) help(t *Task) {

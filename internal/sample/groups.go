@@ -32,7 +32,7 @@ func NewGroups(fs procfs.FS) *Groups {
 // Of returns the group of a task, nil for the root group. A cgroup goes before an
 // autogroup (task_wants_autogroup, kernel/sched/autogroup.c).
 func (g *Groups) Of(t *Task) *place.Group {
-	if t.Flags&FlagKernelThread != 0 {
+	if t.IsKernel() {
 		return nil
 	}
 	if in := g.cgroup(t); in != nil || !g.auto {

@@ -68,7 +68,7 @@ func (ids *identities) program(t *Task, seq uint64, parts Parts) program {
 			}
 		}
 	}
-	if parts.Exe && t.Flags&FlagKernelThread == 0 {
+	if parts.Exe && !t.IsKernel() {
 		p.exe, _ = ids.fs.Exe(t.TGID)
 	}
 	return p

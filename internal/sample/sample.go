@@ -205,6 +205,12 @@ type Task struct {
 // IsProcess reports whether the row stands for a process.
 func (t *Task) IsProcess() bool { return t.TID == t.TGID }
 
+// IsKernel reports whether it is a kernel thread.
+func (t *Task) IsKernel() bool { return t.Flags&FlagKernelThread != 0 }
+
+// Ended reports whether it runs no more.
+func (t *Task) Ended() bool { return t.State == 'Z' || t.State == 'X' }
+
 // same reports whether two rows say the same of the same task.
 func (t *Task) same(o *Task) bool {
 	return t.RunNs == o.RunNs && t.Slices == o.Slices && t.RunDelayNs == o.RunDelayNs &&

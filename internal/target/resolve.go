@@ -86,5 +86,5 @@ func (e Expr) may(t *sample.Task, self kernel.TID, own map[kernel.TID]bool) bool
 	case t.ID == nil || t.TGID == self || e.pattern && own[t.TGID]:
 		return false
 	}
-	return !e.owner || t.Flags&sample.FlagKernelThread == 0
+	return !e.owner || !t.IsKernel()
 }

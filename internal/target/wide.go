@@ -51,7 +51,7 @@ func Wide(exprs []Expr, tasks []*sample.Task, self kernel.TID) (b Breadth, wide 
 			continue
 		}
 		all.count(meant[t.TGID])
-		if t.Flags&sample.FlagKernelThread == 0 {
+		if !t.IsKernel() {
 			users.count(meant[t.TGID])
 		}
 	}
