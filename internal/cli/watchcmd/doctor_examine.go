@@ -1,6 +1,7 @@
 package watchcmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,13 +44,21 @@ func (d *doctor) examine(ctx context.Context) error {
 		return err
 	}
 	for _, examine := range []func() finding{
-		d.tasks, d.migrations, d.taskMigrations, d.moves, d.runDelay, d.load, d.ledger, d.wakes, d.flows, d.aggregation,
-		d.attribute("counters", "hardware counters", "PMU, by perf_event_open", ""),
-		d.attribute("tune-others", "affinity, nice, real time of others", "CAP_SYS_NICE", "own tasks only"), d.realTime, d.ordinary, d.groupWeight,
-		d.attribute("slice", "slices of ordinary tasks", "EEVDF, by sched_setattr", ""),
-		d.attribute("uclamp", "utilisation clamps", "sched_setattr", ""),
-		d.attribute("core-sched", "core scheduling (piton cookie)", "PR_SCHED_CORE", ""), d.schedExt, d.memory,
-		d.attribute("read-others", "programs of others", "/proc/PID/exe", "own processes only"), d.journal, d.guard, d.namespace, d.programs,
+		d.tasks, d.migrations, d.taskMigrations, d.moves, d.runDelay, d.load, d.ledger,
+		d.shown("wakes", "which thread wakes which (piton watch --wakes)", "sched_waking"),
+		d.shown("flows", "CPUs that handle and read packets (piton irq follow)", "reads of sockets"),
+		d.probed("sched-ext", "placement aggregate (sched_ext)", "a scheduler by sched_ext, in force while a benchmark asks for it", "nothing now",
+			finding{state: stateFallback, source: "long slices of threads"}),
+		d.probed("counters", "hardware counters", "PMU, by perf_event_open", "", finding{}),
+		d.probed("tune-others", "affinity, nice, real time of others", "CAP_SYS_NICE", "", finding{source: "own tasks only"}),
+		d.realTime, d.ordinary, d.groupWeight,
+		d.probed("slice", "slices of ordinary tasks", "EEVDF, by sched_setattr", "", finding{}),
+		d.probed("uclamp", "utilisation clamps", "sched_setattr", "", finding{}),
+		d.probed("core-sched", "core scheduling (piton cookie)", "PR_SCHED_CORE", "", finding{}),
+		d.probed("policy-ext", "policy EXT", schedulerSource(), "", finding{}),
+		d.probed("numa", "memory of NUMA nodes (--mem)", memorySource(), "", finding{}),
+		d.probed("read-others", "programs of others", "/proc/PID/exe", "", finding{source: "own processes only"}),
+		d.journal, d.guard, d.namespace, d.programs,
 	} {
 		d.findings = append(d.findings, examine())
 	}
@@ -61,6 +70,29 @@ func (d *doctor) examine(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// probed examines a feature that is there or not; without it the figures have the source, cost
+// and state of otherwise, which is missing where it says nothing.
+func (d *doctor) probed(id, title, source, cost string, otherwise finding) func() finding {
+	return d.probedAs(id, finding{id: id, title: title, source: source, cost: cost}, otherwise)
+}
+
+func (d *doctor) probedAs(feature string, f, otherwise finding) func() finding {
+	return func() finding {
+		f.state = stateBest
+		if err := Probe(feature); err != nil {
+			f.source, f.cost = otherwise.source, otherwise.cost
+			d.worse(&f, cmp.Or(otherwise.state, stateMissing), err)
+		}
+		return f
+	}
+}
+
+// shown examines a source of eBPF that is attached only while it is shown.
+func (d *doctor) shown(id, title, hook string) func() finding {
+	f := finding{id: id, title: title, source: "eBPF on " + hook + ", attached while a view shows it", cost: "nothing now"}
+	return d.probedAs("ebpf-"+id, f, finding{})
 }
 
 // collect takes two samples with everything on; the second costs what every later one does.

@@ -63,14 +63,10 @@ func (d *doctor) taskMigrations() finding {
 }
 
 func (d *doctor) moves() finding {
-	f := finding{id: "moves", title: "single migrations (piton watch)", state: stateBest,
-		source: "eBPF, attached while piton watch or a bounce chart shows them", cost: "nothing now"}
-	if err := Probe("ebpf-moves"); err != nil {
-		f.source, f.cost = "growth of nr_migrations every half second, without from and to", "about 6 µs a thread and look"
-		d.worse(&f, stateFallback, err)
-		return f
-	}
-	if hides, err := bpf.HidesTasks(); err == nil && hides {
+	f := d.probedAs("ebpf-moves", finding{id: "moves", title: "single migrations (piton watch)",
+		source: "eBPF, attached while piton watch or a bounce chart shows them", cost: "nothing now"},
+		finding{state: stateFallback, source: "growth of nr_migrations every half second, without from and to", cost: "about 6 µs a thread and look"})()
+	if hides, err := bpf.HidesTasks(); f.state == stateBest && err == nil && hides {
 		f.source += "; by nr_migrations where this kernel hides the running task"
 	}
 	return f
@@ -123,76 +119,26 @@ func (d *doctor) load() finding {
 }
 
 func (d *doctor) ledger() finding {
-	f := finding{id: "ledger", title: "CPU time by task (ledger)", state: stateBest,
-		source: "eBPF on sched_switch, irq and softirq, attached while a view shows it"}
-	if err := Probe("ebpf-ledger"); err != nil {
-		f.source = ""
-		d.worse(&f, stateMissing, err)
-		return f
-	}
-	f.cost = "nothing now"
-	if d.stats {
+	f := d.shown("ledger", "CPU time by task (ledger)", "sched_switch, irq and softirq")()
+	if d.stats && f.state == stateBest {
 		d.inKernel(&f, "on_", "switches and interrupts")
 		f.cost = strings.Replace(f.cost, "of a core now", "of a core while shown", 1)
 	}
 	return f
 }
 
-func (d *doctor) wakes() finding {
-	return d.whileShown("wakes", "which thread wakes which (piton watch --wakes)", "sched_waking")
-}
-
-func (d *doctor) flows() finding {
-	return d.whileShown("flows", "CPUs that handle and read packets (piton irq follow)", "reads of sockets")
-}
-
-// whileShown is a feature that eBPF alone has, and that is attached only while it is shown.
-func (d *doctor) whileShown(id, title, hook string) finding {
-	f := finding{id: id, title: title, state: stateBest, source: "eBPF on " + hook + ", attached while a view shows it", cost: "nothing now"}
-	if err := Probe("ebpf-" + id); err != nil {
-		f.source, f.cost = "", ""
-		d.worse(&f, stateMissing, err)
-	}
-	return f
-}
-
-// attribute examines a feature that is there or not, with the sources of its figures in
-// either case.
-func (d *doctor) attribute(id, title, source, without string) func() finding {
-	return func() finding {
-		f := finding{id: id, title: title, state: stateBest, source: source}
-		if err := Probe(id); err != nil {
-			f.source = without
-			d.worse(&f, stateMissing, err)
-		}
-		return f
-	}
-}
-
-func (d *doctor) schedExt() finding {
-	source := "no scheduler is loaded: runs as OTHER"
+func schedulerSource() string {
 	if name := change.New(change.Options{}).SchedExt(); name != "" {
-		source = "scheduler " + name + ", which decides whether nice, slices, clamps and weights count"
+		return "scheduler " + name + ", which decides whether nice, slices, clamps and weights count"
 	}
-	return d.attribute("policy-ext", "policy EXT", source, "")()
+	return "no scheduler is loaded: runs as OTHER"
 }
 
-func (d *doctor) memory() finding {
-	source := "migrate_pages, move_pages, set_mempolicy"
+func memorySource() string {
 	if nodes, ok := app.MemoryNodes(); ok && nodes.Len() == 1 {
-		source = "one node: there is no other"
+		return "one node: there is no other"
 	}
-	return d.attribute("numa", "memory of NUMA nodes (--mem)", source, "")()
-}
-
-func (d *doctor) aggregation() finding {
-	f := finding{id: "sched-ext", title: "placement aggregate (sched_ext)", state: stateBest,
-		source: "a scheduler by sched_ext, in force while a benchmark asks for it", cost: "nothing now"}
-	if err := Probe("sched-ext"); err != nil {
-		f.source, f.cost = "long slices of threads", ""
-		d.worse(&f, stateFallback, err)
-	}
-	return f
+	return "migrate_pages, move_pages, set_mempolicy"
 }
 
 // groupWeight is the rule by which a group's weight counts, in estimates too.
