@@ -48,8 +48,14 @@ quick: fmt test simulate-defects arm64 ## what every commit must pass: format, v
 full: ## what a change must pass, in two lanes (25 minutes cold): quick, long tests, race, lint, fuzzing, machines
 	$(GO) run ./internal/dev/ci
 
-flaky: ## run the tests of PKG (RUN=Test… LONG=1) 30 TIMES beside two spinners and list those that failed
-	$(GO) run ./internal/dev/flaky -times $(TIMES) -run '$(RUN)' -long=$(if $(LONG),true,false) $(PKG)
+flaky: ## run the tests of PKG (RUN=Test… LONG=1) 30 TIMES beside two spinners and print what failed
+	@mkdir -p bin/flaky; failed=; spinners=; trap 'kill $$spinners' EXIT; trap 'exit 130' INT TERM; \
+	for n in 1 2; do timeout 2h sh -c 'while :; do :; done' & spinners="$$spinners $$!"; done; \
+	for dir in $$($(GO) list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(PKG)); do \
+		echo "$$dir"; test="$(CURDIR)/bin/flaky/$$(basename "$$dir")"; $(GO) test -c -o "$$test.test" "$$dir" || exit 1; \
+		(cd "$$dir" && $(GO) tool stress -p 1 -count $(TIMES) -timeout 30m -o "$$test-" "$$test.test" \
+			-test.run '$(RUN)' -test.parallel 8 -test.short=$(if $(LONG),false,true)) || failed=1; \
+	done; test -z "$$failed"
 
 weekly: ## what looks for new faults: other kernels, new histories, each fuzzer for a minute, all races, how often the judge errs
 	$(MAKE) guests GUESTS=weekly

@@ -67,5 +67,6 @@ require (
 
 tool (
 	github.com/cilium/ebpf/cmd/bpf2go
+	golang.org/x/tools/cmd/stress
 	honnef.co/go/tools/cmd/staticcheck
 )

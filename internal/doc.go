@@ -37,7 +37,7 @@
 //	cli/exit       exit codes, and the errors that end in them
 //	cli/config     the user's config.toml: theme, keys, and what the setup screen changes
 //	dev            programs for those who change piton: dev/ci runs make full, dev/changed and dev/since find what a
-//	               change concerns, dev/leftover fails if tests leave something, dev/flaky repeats them beside load
+//	               change concerns, dev/leftover fails if tests leave something
 //	cost           a program of its own: what full-screen monitors cost, side by side (make cost)
 //	demo           a made-up busy machine, for piton demo and the README's pictures
 //	tui            the Bubble Tea program

@@ -19,7 +19,6 @@ import (
 // journalled and can be undone; whoever adds a line here says why that is not so.
 var writers = map[string]string{
 	"change/guard/main.go":      "the guard's own name, oom_score_adj and cgroup",
-	"dev/flaky/main.go":         "outputs of tests that failed, below bin",
 	"kernel/clock.go":           "how late timers of piton itself may be",
 	"kernel/kernelfake/proc.go": "files of made-up machines, below the temporary directory",
 	"kernel/held.go":            "a file of a process that is held, for change",
