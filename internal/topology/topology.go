@@ -153,9 +153,9 @@ func (t *Topology) Distance(a, b cpuset.CPU) Distance {
 	switch {
 	case ca == nil || cb == nil:
 		return OtherNode
-	case ca.Core.Has(b):
+	case ca.CoreIndex >= 0 && ca.CoreIndex == cb.CoreIndex:
 		return SMTSibling
-	case ca.LLC.Has(b):
+	case ca.LLCIndex >= 0 && ca.LLCIndex == cb.LLCIndex:
 		return SameLLC
 	case ca.Node == cb.Node:
 		return SameNode
