@@ -40,20 +40,17 @@ func (l *ledger) read(n *Sample, fs procfs.FS, r *procfs.Reader) error {
 	for i := range stays {
 		v := &stays[i]
 		n.Stays[i] = Stay{
-			CPU: v.CPU, Kind: StayKind(v.Kind), RunNs: v.OnNs, WaitNs: v.WaitNs,
+			CPU: v.CPU, Kind: v.Kind, RunNs: v.OnNs, WaitNs: v.WaitNs,
 			LongestNs: v.LongestNs, Times: uint64(v.Count),
 		}
 		out := &n.Stays[i]
 		switch v.Kind {
 		case bpf.KindTask:
-			out.TID = kernel.TID(v.ID)
-			out.Name = taskName(n.Tasks, v, r)
+			out.TID, out.Name = kernel.TID(v.ID), taskName(n.Tasks, v, r)
 		case bpf.KindIRQ:
-			out.Number = int(v.ID)
-			out.Name = l.irqName(v.ID, fs)
+			out.Number, out.Name = int(v.ID), l.irqName(v.ID, fs)
 		case bpf.KindSoftIRQ:
-			out.Number = int(v.ID)
-			out.Name = softIRQName(v.ID)
+			out.Number, out.Name = int(v.ID), softIRQName(v.ID)
 		}
 	}
 	return nil

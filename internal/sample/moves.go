@@ -22,17 +22,14 @@ type Step struct {
 }
 
 // StayKind says what took time on a CPU.
-type StayKind uint8
+type StayKind = bpf.Kind
 
 // The kinds of Stay.
 const (
-	StayTask StayKind = iota
-	StayIRQ
-	StaySoftIRQ
+	StayTask    = bpf.KindTask
+	StayIRQ     = bpf.KindIRQ
+	StaySoftIRQ = bpf.KindSoftIRQ
 )
-
-// String is "task", "irq" or "softirq".
-func (k StayKind) String() string { return [...]string{"task", "irq", "softirq"}[k] }
 
 // Stay is what one task, interrupt line or softirq took of one CPU since the
 // sample before.

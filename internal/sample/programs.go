@@ -157,26 +157,17 @@ func (s *Sampler) walkTasks(w *walk) error {
 // onDemand reads what is attached only while it is asked for, and detaches the rest.
 func (s *Sampler) onDemand(n *Sample, needs *wanted) {
 	const rung = "ebpf"
-	if needs.Trace != 0 && s.fs.Live() {
-		s.collect(n, "trace", rung, func() error { return s.trace.read(n, needs.Trace) })
-	} else {
-		s.trace.close()
+	one := func(name string, asked bool, read func() error, detach func()) {
+		if asked && s.fs.Live() {
+			s.collect(n, name, rung, read)
+		} else {
+			detach()
+		}
 	}
-	if needs.Wakes != 0 && s.fs.Live() {
-		s.collect(n, "wakes", rung, func() error { return s.wakes.read(n, needs.Wakes) })
-	} else {
-		s.wakes.close()
-	}
-	if needs.Flows != 0 && s.fs.Live() {
-		s.collect(n, "flows", rung, func() error { return s.flows.read(n, needs.Flows) })
-	} else {
-		s.flows.close()
-	}
-	if needs.Ledger && s.fs.Live() {
-		s.collect(n, "ledger", rung, func() error { return s.ledger.read(n, s.fs, s.r) })
-	} else {
-		s.ledger.close()
-	}
+	one("trace", needs.Trace != 0, func() error { return s.trace.read(n, needs.Trace) }, s.trace.close)
+	one("wakes", needs.Wakes != 0, func() error { return s.wakes.read(n, needs.Wakes) }, s.wakes.close)
+	one("flows", needs.Flows != 0, func() error { return s.flows.read(n, needs.Flows) }, s.flows.close)
+	one("ledger", needs.Ledger, func() error { return s.ledger.read(n, s.fs, s.r) }, s.ledger.close)
 }
 
 // closePrograms detaches what was asked for, and what was loaded but never
