@@ -83,11 +83,7 @@ func (t *Topology) limitBy(root string, mounts []string, group string) bool {
 }
 
 func (t *Topology) limit(path string) bool {
-	d, err := openDir(path)
-	if err != nil {
-		return false
-	}
-	defer d.close()
+	d := dir(path)
 	for _, names := range limitNames {
 		cpus, ok := d.list(names.cpus)
 		if cpus = cpus.And(t.Online); !ok || cpus.Empty() {

@@ -25,7 +25,7 @@ type indexed struct {
 
 // readCaches fills Caches and the LLC of the online CPUs from
 // cpuN/cache/indexN.
-func (t *Topology) readCaches(d *dir) {
+func (t *Topology) readCaches(d dir) {
 	firsts := t.firstOfCores()
 	readers := min(runtime.GOMAXPROCS(0), len(firsts)/coresPerReader+1)
 	found := make([][]indexed, readers)
@@ -36,7 +36,7 @@ func (t *Topology) readCaches(d *dir) {
 			found[r] = t.cachesOf(d, part)
 			break
 		}
-		wg.Go(func() { defer crash.Handle(); found[r] = t.cachesOf(d.clone(), part) })
+		wg.Go(func() { defer crash.Handle(); found[r] = t.cachesOf(d, part) })
 	}
 	wg.Wait()
 	t.mergeCaches(found)
@@ -56,7 +56,7 @@ func (t *Topology) firstOfCores() []cpuset.CPU {
 
 // cachesOf reads the caches of some CPUs. A cache that a CPU shares with an
 // earlier one of them is known already, so it is not read again.
-func (t *Topology) cachesOf(d *dir, cpus []cpuset.CPU) []indexed {
+func (t *Topology) cachesOf(d dir, cpus []cpuset.CPU) []indexed {
 	var out []indexed
 	var covered []cpuset.Set // by index
 	for _, id := range cpus {
@@ -83,7 +83,7 @@ func (t *Topology) cachesOf(d *dir, cpus []cpuset.CPU) []indexed {
 	return out
 }
 
-func readCache(d *dir, at string) (Cache, bool) {
+func readCache(d dir, at string) (Cache, bool) {
 	cpus, ok := d.set(at, "shared_cpu_map", "shared_cpu_list")
 	if !ok {
 		return Cache{}, false

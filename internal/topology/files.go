@@ -6,84 +6,20 @@ import (
 	"strings"
 
 	"piton/internal/cpuset"
-	"piton/internal/kernel"
 	"piton/internal/kernel/tree"
+	"piton/internal/procfs"
 )
 
-// pageBytes is the most that the kernel gives in one read of a file of /sys
-// (kernfs, fs/kernfs/file.c): a full page may have more behind it.
-const pageBytes = 4096
+// dir is a directory that files are read below; it need not be there.
+type dir string
 
-// mostBytes is the most that is read of one: the list of 8192 CPUs takes 40 KB.
-const mostBytes = 1 << 20
-
-// dir reads files below one directory into a buffer of its own. It is not safe
-// for concurrent use; clone makes one for another goroutine. The zero fd is
-// never used: open fails for a directory that is not there.
-type dir struct {
-	fd   int
-	base string // before names, where fd is no directory
-	buf  []byte
-	path []byte
+// read returns the content of a file without blanks around it, and whether it could be read.
+func (d dir) read(name ...string) ([]byte, bool) {
+	text, err := procfs.ReadFile(string(d) + "/" + strings.Join(name, ""))
+	return bytes.Trim(text, cpuset.Blank), err == nil
 }
 
-// openDir opens a directory to read files below it.
-func openDir(path string) (*dir, error) {
-	fd, err := kernel.OpenDir(kernel.NoDir, append([]byte(path), 0))
-	if err != nil {
-		return nil, err
-	}
-	if tree.Of(kernel.NoDir, []byte(path)) != nil { // links are resolved from its top
-		_ = kernel.CloseFile(fd)
-		return newDir(kernel.NoDir, path+"/"), nil
-	}
-	return newDir(fd, ""), nil
-}
-
-func newDir(fd int, base string) *dir {
-	return &dir{fd: fd, base: base, buf: make([]byte, pageBytes), path: make([]byte, 0, 64)}
-}
-
-// clone shares the open directory; only the original is closed.
-func (d *dir) clone() *dir { return newDir(d.fd, d.base) }
-
-func (d *dir) close() {
-	if d.base == "" {
-		_ = kernel.CloseFile(d.fd)
-	}
-}
-
-// read returns the content of a file without blanks around it, and whether it could be read. The bytes are valid until the next call.
-func (d *dir) read(name ...string) ([]byte, bool) {
-	d.path = append(d.path[:0], d.base...)
-	for _, part := range name {
-		d.path = append(d.path, part...)
-	}
-	fd, err := kernel.OpenFile(d.fd, append(d.path, 0))
-	if err != nil {
-		return nil, false
-	}
-	defer kernel.CloseFile(fd)
-	n := 0
-	for {
-		if n >= mostBytes {
-			return nil, false
-		}
-		if n == len(d.buf) {
-			d.buf = append(d.buf, make([]byte, len(d.buf))...)
-		}
-		got, err := kernel.ReadFileAt(fd, d.buf[n:], int64(n))
-		if err != nil {
-			return nil, false
-		}
-		n += got
-		if got == 0 || n%pageBytes != 0 {
-			return bytes.Trim(d.buf[:n], cpuset.Blank), true
-		}
-	}
-}
-
-func (d *dir) number(name ...string) (int, bool) {
+func (d dir) number(name ...string) (int, bool) {
 	text, ok := d.read(name...)
 	if !ok {
 		return 0, false
@@ -92,7 +28,7 @@ func (d *dir) number(name ...string) (int, bool) {
 	return n, err == nil
 }
 
-func (d *dir) list(name ...string) (cpuset.Set, bool) {
+func (d dir) list(name ...string) (cpuset.Set, bool) {
 	text, ok := d.read(name...)
 	if !ok {
 		return cpuset.Set{}, false
@@ -103,7 +39,7 @@ func (d *dir) list(name ...string) (cpuset.Set, bool) {
 
 // set reads a CPU set that the kernel gives as a mask, and, since 2.6.26, as a
 // list too; hwloc goes by the mask, so it is first here as well.
-func (d *dir) set(at, mask, list string) (cpuset.Set, bool) {
+func (d dir) set(at, mask, list string) (cpuset.Set, bool) {
 	const word = 8 // digits; of several words the last ones have as many (%*pb of vsprintf.c)
 	if text, ok := d.read(at, mask); ok && (len(text) <= word || bytes.IndexByte(text, ',') > 0) {
 		if set, err := cpuset.ParseMask(string(text)); err == nil {
@@ -113,12 +49,9 @@ func (d *dir) set(at, mask, list string) (cpuset.Set, bool) {
 	return d.list(at, list)
 }
 
-// numbered lists the N of the entries of a directory that are called prefixN.
-func numbered(path, prefix string) cpuset.Set {
-	names, err := tree.Names(path)
-	if err != nil {
-		return cpuset.Set{}
-	}
+// numbered lists the N of the entries that are called prefixN.
+func (d dir) numbered(prefix string) cpuset.Set {
+	names, _ := tree.Names(string(d)) // none of a directory that is not there
 	var b cpuset.Builder
 	for _, name := range names {
 		digits, ok := strings.CutPrefix(name, prefix)

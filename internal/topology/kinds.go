@@ -10,11 +10,7 @@ import (
 // of its own that lists its CPUs (cpu_lowpower is the E cores of the SoC tile);
 // on arm64 cpu_capacity says how fast a core is beside the fastest one.
 func (t *Topology) readKinds(devices string) {
-	d, err := openDir(devices)
-	if err != nil {
-		return
-	}
-	defer d.close()
+	d := dir(devices)
 	if atom, ok := d.list("cpu_atom/cpus"); ok {
 		lowpower, _ := d.list("cpu_lowpower/cpus")
 		core, _ := d.list("cpu_core/cpus")
@@ -39,7 +35,7 @@ func (t *Topology) setKinds(p, e cpuset.Set) {
 // readCapacities goes by cpu_capacity (1024 is the fastest CPU of the machine).
 // Differences of up to 5 % are no other kind of core: the scheduler does not
 // count them either (capacity_greater, kernel/sched/fair.c).
-func (t *Topology) readCapacities(d *dir) {
+func (t *Topology) readCapacities(d dir) {
 	capacity := map[cpuset.CPU]int{}
 	fastest, slowest := 0, 0
 	for _, id := range t.firstOfCores() {

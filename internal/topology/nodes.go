@@ -12,14 +12,10 @@ import (
 // /sys/devices/system/node (no NUMA in the kernel) has one node that holds
 // everything, as hwloc has it.
 func (t *Topology) readNodes(path, meminfo string) {
-	ids := cpuset.Set{}
-	d, err := openDir(path)
-	if err == nil {
-		defer d.close()
-		var ok bool
-		if ids, ok = d.list("online"); !ok {
-			ids = numbered(path, "node")
-		}
+	d := dir(path)
+	ids, ok := d.list("online")
+	if !ok {
+		ids = d.numbered("node")
 	}
 	if ids.Empty() {
 		data, _ := procfs.ReadFile(meminfo)

@@ -18,13 +18,10 @@ import (
 func Read(root string) (*Topology, error) {
 	sys := filepath.Join(root, "sys/devices/system")
 	t := Topology{}
-	cpus, err := openDir(filepath.Join(sys, "cpu"))
-	if err == nil {
-		defer cpus.close()
-		t.readLists(cpus, filepath.Join(sys, "cpu"))
-		t.readLevels(cpus)
-		t.readCaches(cpus)
-	}
+	cpus := dir(filepath.Join(sys, "cpu"))
+	t.readLists(cpus)
+	t.readLevels(cpus)
+	t.readCaches(cpus)
 	if t.Online.Empty() || !t.described() {
 		t.readCPUInfo(filepath.Join(root, "proc/cpuinfo"))
 	}
@@ -44,14 +41,8 @@ func ReadFor(root, expr string) (*Topology, error) {
 	if namesLevel(expr) {
 		return Read(root)
 	}
-	path := filepath.Join(root, "sys/devices/system/cpu")
-	d, err := openDir(path)
-	if err != nil {
-		return Read(root)
-	}
-	defer d.close()
 	t := Topology{}
-	if t.readLists(d, path); t.Online.Empty() {
+	if t.readLists(dir(filepath.Join(root, "sys/devices/system/cpu"))); t.Online.Empty() {
 		return Read(root)
 	}
 	return New(t), nil
@@ -59,8 +50,8 @@ func ReadFor(root, expr string) (*Topology, error) {
 
 // readLists fills Online, Present, NohzFull and the CPUs as far as lists of
 // /sys/devices/system/cpu tell.
-func (t *Topology) readLists(d *dir, path string) {
-	t.Online, t.Present = onlinePresent(d, path)
+func (t *Topology) readLists(d dir) {
+	t.Online, t.Present = onlinePresent(d)
 	isolated, _ := d.list("isolated")
 	t.NohzFull, _ = d.list("nohz_full")
 	t.CPUs = make([]CPU, 0, t.Present.Len())
@@ -74,11 +65,11 @@ func (t *Topology) readLists(d *dir, path string) {
 // onlinePresent reads which CPUs there are. Kernels before 2.6.26 have no lists,
 // but a directory for every CPU, in it the file online, except for a CPU that
 // cannot be taken offline.
-func onlinePresent(d *dir, path string) (online, present cpuset.Set) {
+func onlinePresent(d dir) (online, present cpuset.Set) {
 	present, havePresent := d.list("present")
 	online, haveOnline := d.list("online")
 	if !havePresent {
-		present = numbered(path, "cpu")
+		present = d.numbered("cpu")
 	}
 	if !haveOnline {
 		var b cpuset.Builder
@@ -103,7 +94,7 @@ func (t *Topology) described() bool {
 }
 
 // readLevels fills Core, Package and Die of the online CPUs.
-func (t *Topology) readLevels(d *dir) {
+func (t *Topology) readLevels(d dir) {
 	// The first names are there since 5.3, the second ones before and still.
 	t.partition(func(c *CPU) *cpuset.Set { return &c.Core }, func(at string) (cpuset.Set, bool) {
 		if set, ok := d.set(at, "core_cpus", "core_cpus_list"); ok {
