@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -56,8 +55,8 @@ func ReadConditions(root, version string) Conditions {
 
 // word is what a file has, without blanks around it.
 func word(path string) string {
-	b, _ := procfs.ReadFile(path)
-	return string(bytes.TrimSpace(b))
+	text, _ := procfs.Text(path)
+	return text
 }
 
 func governors(root string) string {

@@ -95,7 +95,7 @@ func (f FS) control(irq int, chip string, actions []string) Control {
 // Control reads who says where one line goes, in microseconds; it says nothing
 // about the caller's rights.
 func (f FS) Control(irq int) Control {
-	chip, _ := readText(f.attribute(irq, "chip_name"))
+	chip, _ := procfs.Text(f.attribute(irq, "chip_name"))
 	return f.control(irq, chip, splitActions(f.Name(irq)))
 }
 

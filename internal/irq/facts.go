@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"piton/internal/procfs"
 )
 
 // line is the path of a file of one interrupt line in /proc/irq.
@@ -29,13 +31,13 @@ func (f FS) Default() Mask { return ReadMask(f.proc.Path("irq", "default_smp_aff
 // Name is what a line's handlers are called, joined with commas; "" when there
 // are none, or the kernel does not say (CONFIG_SPARSE_IRQ, Linux 4.9).
 func (f FS) Name(irq int) string {
-	text, _ := readText(f.attribute(irq, "actions"))
+	text, _ := procfs.Text(f.attribute(irq, "actions"))
 	return text
 }
 
 // spurious reads /proc/irq/N/spurious.
 func (f FS) spurious(irq int) Spurious {
-	text, ok := readText(f.line(irq, "spurious"))
+	text, ok := procfs.Text(f.line(irq, "spurious"))
 	if !ok {
 		return Spurious{}
 	}
@@ -88,11 +90,11 @@ func (f FS) facts(l Line) Facts {
 		file string
 		into *string
 	}{{"chip_name", &out.Chip}, {"hwirq", &out.HWIRQ}, {"type", &out.Type}} {
-		if text, ok := readText(f.attribute(n, a.file)); ok && text != "" {
+		if text, ok := procfs.Text(f.attribute(n, a.file)); ok && text != "" {
 			*a.into = text
 		}
 	}
-	if text, ok := readText(f.attribute(n, "actions")); ok {
+	if text, ok := procfs.Text(f.attribute(n, "actions")); ok {
 		out.Actions = splitActions(text)
 	}
 	out.Hint = ReadMask(f.line(n, "affinity_hint"))

@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/kernel/tree"
 	"piton/internal/pattern"
+	"piton/internal/procfs"
 )
 
 // NIC is a network interface and its queues
@@ -78,7 +79,7 @@ const flagUp = 1
 
 // Link reads whether an interface is there and up.
 func (f FS) Link(name string) Link {
-	flags, _ := readText(f.sys("class", "net", name, "flags"))
+	flags, _ := procfs.Text(f.sys("class", "net", name, "flags"))
 	bits, _ := strconv.ParseUint(strings.TrimPrefix(flags, "0x"), 16, 32)
 	return Link{readNumber(f.sys("class", "net", name, "ifindex"), 0), bits&flagUp != 0}
 }

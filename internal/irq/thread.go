@@ -55,7 +55,7 @@ func ThreadLine(comm string) (irq int, ok bool) {
 // alive reports whether the tasks still are what they were.
 func (f FS) alive(threads []Thread) bool {
 	return !slices.ContainsFunc(threads, func(t Thread) bool {
-		comm, ok := readText(f.proc.Path(strconv.Itoa(int(t.TID)), "comm"))
+		comm, ok := procfs.Text(f.proc.Path(strconv.Itoa(int(t.TID)), "comm"))
 		return !ok || comm != t.Comm
 	})
 }

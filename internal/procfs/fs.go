@@ -13,9 +13,11 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
 
@@ -129,6 +131,26 @@ func ReadFile(path string) ([]byte, error) {
 		err = &fs.PathError{Op: "read", Path: path, Err: err}
 	}
 	return b, err
+}
+
+// Text returns the content of a small file without blanks around it, and whether it could be read.
+func Text(path string) (text string, ok bool) {
+	b, err := readFile(path)
+	return strings.Trim(string(b), cpuset.Blank), err == nil
+}
+
+// Number reads a file that holds a number.
+func Number(path string) (n int, ok bool) {
+	text, _ := Text(path)
+	n, err := strconv.Atoi(text)
+	return n, err == nil
+}
+
+// CPUs reads a file that holds a cpulist.
+func CPUs(path string) (set cpuset.Set, ok bool) {
+	text, ok := Text(path)
+	set, err := cpuset.Parse(text)
+	return set, ok && err == nil
 }
 
 // readFile returns the whole content of a file in a slice of its own.

@@ -3,8 +3,6 @@ package procfs
 import (
 	"fmt"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"piton/internal/kernel/tree"
 )
@@ -43,9 +41,9 @@ func ReadThrottling(fs Limits) (t Throttling, err error) {
 	}
 	t.ServerNs = -1
 	for _, dir := range tree.Glob(fs.Root(), "sys/kernel/debug/sched/fair_server/cpu*") {
-		runtime, runErr := readNumber(filepath.Join(dir, "runtime"))
-		period, periodErr := readNumber(filepath.Join(dir, "period"))
-		if runErr != nil || periodErr != nil || period <= 0 {
+		runtime, runs := Number(filepath.Join(dir, "runtime"))
+		period, given := Number(filepath.Join(dir, "period"))
+		if !runs || !given || period <= 0 {
 			continue
 		}
 		part := int64(float64(runtime) / float64(period) * 1e9)
@@ -58,14 +56,6 @@ func ReadThrottling(fs Limits) (t Throttling, err error) {
 		t.ServerNs, t.Assumed = defaultServerNs, true
 	}
 	return t, nil
-}
-
-func readNumber(path string) (int64, error) {
-	text, err := ReadFile(path)
-	if err != nil {
-		return 0, err
-	}
-	return strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 }
 
 // Left is the share of a CPU that ordinary tasks get beside real-time ones that never

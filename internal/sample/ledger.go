@@ -80,16 +80,10 @@ func taskName(tasks []*Task, v *bpf.Stay, r *procfs.Reader) string {
 func (l *ledger) irqName(number uint32, fs procfs.FS) string {
 	name, known := l.irqs[number]
 	if !known {
-		name = readLine(filepath.Join(fs.Root(), "sys/kernel/irq", strconv.Itoa(int(number)), "actions"))
+		name, _ = procfs.Text(filepath.Join(fs.Root(), "sys/kernel/irq", strconv.Itoa(int(number)), "actions"))
 		l.irqs[number] = name
 	}
 	return name
-}
-
-// readLine is a file's text, "" if it cannot be read.
-func readLine(path string) string {
-	b, _ := procfs.ReadFile(path)
-	return strings.TrimSpace(string(b))
 }
 
 // softIRQNames are the vectors of include/linux/interrupt.h, as /proc/softirqs

@@ -90,9 +90,9 @@ func readCache(d dir, at string) (Cache, bool) {
 	}
 	level, _ := d.number(at, "level")
 	kind, _ := d.read(at, "type")
-	c := Cache{Level: level, Type: string(kind), CPUs: cpus}
+	c := Cache{Level: level, Type: kind, CPUs: cpus}
 	size, _ := d.read(at, "size")
-	c.SizeBytes = parseSize(size)
+	c.SizeBytes = parseSize([]byte(size))
 	return c, true
 }
 

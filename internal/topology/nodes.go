@@ -28,9 +28,9 @@ func (t *Topology) readNodes(path, meminfo string) {
 		n.CPUs, _ = d.set(at, "cpumap", "cpulist")
 		n.CPUs = n.CPUs.And(t.Online)
 		data, _ := d.read(at, "meminfo")
-		n.MemoryBytes = MeminfoBytes(data, "MemTotal")
+		n.MemoryBytes = MeminfoBytes([]byte(data), "MemTotal")
 		data, _ = d.read(at, "distance")
-		n.Distances = distances(data, ids)
+		n.Distances = distances([]byte(data), ids)
 		t.addNode(n)
 	}
 }
