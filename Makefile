@@ -23,7 +23,9 @@ CHANGED := $(GO) run ./internal/dev/changed -since '$(SINCE)'
 # starts two, and takes 5 minutes under the race detector: make weekly); those with long tests;
 # those with files for arm64.
 RACE     = $$(grep -rlE --include=*.go --exclude=*_test.go --exclude-dir=cli --exclude-dir=dev '^\s+go |\.Go\(' internal workloads | xargs -n1 dirname | sort -u | sed 's|^|./|') ./internal/tui
-SLOW     = $$(grep -rl --include=*_test.go -F 'testing.Short()' cmd internal workloads | xargs -n1 dirname | sort -u | sed 's|^|./|')
+# The laboratory (internal/lab), which has a stage of its own.
+LAB     := ./internal/lab/...
+SLOW     = $$(grep -rl --include=*_test.go --exclude-dir=lab -F 'testing.Short()' cmd internal workloads | xargs -n1 dirname | sort -u | sed 's|^|./|')
 ARM64   := ./internal/kernel/... ./workloads/stream ./workloads/internal/cycle
 # The same programs from every checkout, so that they share what is compiled.
 export GOFLAGS += -trimpath
@@ -41,7 +43,7 @@ run: build ## build piton and open the tuner (ARGS='--headless -n 1' passes flag
 	@$(BIN) $(ARGS)
 
 test: ## run the tests that take up to 90 s on two CPUs, and go vet (kernel tests skip without root)
-	$(GO) run ./internal/dev/leftover -- $(GO) test -short -vet=all -p 4 -parallel 8 ./... # twice the CPUs: many tests wait
+	$(GO) run ./internal/dev/leftover -- $(GO) test -short -vet=all -p 4 -parallel 8 $$($(GO) list ./... | grep -v /internal/lab) # twice the CPUs: many tests wait
 
 quick: fmt test simulate-defects arm64 ## what every commit must pass: format, vet, short tests, simulation (3 minutes, cold 10)
 
@@ -66,6 +68,7 @@ weekly: ## what looks for new faults: other kernels, new histories, each fuzzer 
 	PITON_ALL_LINES=1 $(GO) test -timeout 3h -run OddLine ./internal/topology
 	unshare --user --map-root-user env GOFLAGS=-count=1 $(MAKE) test # as in a container
 	$(MAKE) truth
+	$(MAKE) lab
 
 fmt:
 	@unformatted=$$(gofmt -l cmd internal workloads); test -z "$$unformatted" || { echo "gofmt would change: $$unformatted"; exit 1; }
@@ -78,6 +81,9 @@ ordinary: ## make test as a user without rights, whom it makes and removes
 
 long: ## run the slow tests too (terminal tests skip without tmux, kernel tests without root)
 	@set -e; pkgs=$$($(CHANGED) $(SLOW)); test -z "$$pkgs" || $(GO) test -p 4 -parallel 8 $$pkgs
+
+lab: ## run all tests of the laboratory, which reproduces published studies, if it or what it imports changed
+	@set -e; pkgs=$$($(CHANGED) $(LAB)); test -z "$$pkgs" || $(GO) test -vet=all -p 4 -parallel 8 $$pkgs
 
 race: ## run the tests of the packages that share memory under the race detector (needs a C compiler)
 	@set -e; pkgs=$$($(CHANGED) $(RACE)); test -z "$$pkgs" || CGO_ENABLED=1 $(GO) test -race -short $$pkgs
@@ -139,4 +145,4 @@ truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and 
 expected: ## what piton expects of each CPU, and what a probe then gets there, which runs for EXPECTED ms (5 minutes)
 	PITON_TEST_EXPECTED=$(EXPECTED) $(GO) test ./internal/model -run '^TestExpected$$' -count=1 -timeout 60m -v
 
-.PHONY: help build run test quick full flaky weekly fmt arm64 ordinary long race lint fuzz golden pictures man generate guests simulate simulate-defects bench cost truth expected
+.PHONY: help build run test quick full flaky weekly fmt arm64 ordinary long lab race lint fuzz golden pictures man generate guests simulate simulate-defects bench cost truth expected

@@ -16,6 +16,7 @@ import (
 // so. A name covers the packages below it.
 var layers = [][]string{
 	{"cli", "cost", "dev"},
+	{"lab"},
 	{"cli/tunecmd", "cli/irqcmd", "cli/profilecmd", "cli/rulescmd", "cli/watchcmd", "cli/benchcmd", "cli/autocmd"},
 	{"cli/changes"},
 	{"cli/app"},
@@ -118,7 +119,7 @@ func TestImportsPointDown(t *testing.T) {
 func TestOnlyKernelCallsTheKernel(t *testing.T) {
 	for pkg, imported := range imports(t) {
 		switch pkg {
-		case "piton/internal/kernel", "piton/internal/kernel/netdev", "piton/internal/kernel/netns", "piton/internal/kernel/tree":
+		case "piton/internal/kernel", "piton/internal/kernel/netdev", "piton/internal/lab/netns", "piton/internal/kernel/tree":
 			assert.Contains(t, imported, "golang.org/x/sys/unix")
 			continue
 		case "piton/internal/bpf/bpftest": // takes a test's rights away
@@ -138,6 +139,28 @@ func TestScreenLibrariesStayOnTop(t *testing.T) {
 			for _, lib := range screenLibraries {
 				assert.False(t, !mayDraw[name] && strings.HasPrefix(imp, lib), "%s imports %s", pkg, imp)
 			}
+		}
+	}
+}
+
+// wing are the libraries that only the laboratory may import.
+var wing = []string{"github.com/vishvananda/netlink"}
+
+// TestHouseStandsAlone holds what piton does apart from the laboratory: it needs nothing of it.
+// The laboratory is put beside the house where a program is put together.
+func TestHouseStandsAlone(t *testing.T) {
+	var house []string
+	for pkg := range imports(t) {
+		together := pkg == "piton/cmd/piton" || pkg == "piton/internal/cli/manpages"
+		if !together && !strings.HasPrefix(pkg+"/", "piton/internal/lab/") {
+			house = append(house, pkg)
+		}
+	}
+	out, err := exec.Command("go", append([]string{"list", "-deps"}, house...)...).Output()
+	require.NoError(t, err, "go list -deps")
+	for dep := range strings.Lines(string(out)) {
+		for _, path := range append([]string{"piton/internal/lab"}, wing...) {
+			assert.False(t, strings.HasPrefix(strings.TrimSpace(dep)+"/", path+"/"), "the house imports %s", dep)
 		}
 	}
 }

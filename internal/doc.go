@@ -23,6 +23,7 @@
 // that.
 //
 //	cli            the command piton: its flags, help and topics, read-only mode, the screen's start
+//	lab            the laboratory, which the house does not import: published studies, steering by XDP
 //	cli/tunecmd    pin, nice, …, move, spread, run, isolate, include, rescue, journal, keep, undo
 //	cli/profilecmd  save, apply, verify, profiles, sysctl, export
 //	cli/rulescmd   rules
@@ -50,7 +51,7 @@
 //	rules/daemon   applies standing rules to processes as they start
 //	rules          standing rules: which processes get what as they start, and when (pure)
 //	action         what keys and flags ask for, planned the same way; what a verb is (tui has the table)
-//	paper          published studies, reproduced; and how near auto comes to the best placement
+//	paper          what the house knows of published studies: their sections, and what is stored of them
 //	report         studies as text, markdown, SVG and HTML
 //	auto           placements tried on a live process: candidates, the metric, the search in the change path
 //	profile        how a machine is tuned, as a file: read, saved, compared
@@ -83,14 +84,11 @@
 //	users          names of users and their numbers, of directory services too
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, wakeups, who had each CPU; a scheduler
-//	bpf/steer      packets of chosen flows handed to a CPU, by XDP
-//	bpf/hint       the CPU of a consumer travels with its TCP connections
 //	userfile       files that the user names or piton keeps: opened, checked, replaced
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)
-//	kernel         system calls; with the three below the only importer of golang.org/x/sys/unix
+//	kernel         system calls; with the two below and lab/netns the only importer of golang.org/x/sys/unix
 //	kernel/netdev  network interfaces, in any network namespace
-//	kernel/netns   network namespaces of piton's own, their wires and connections
 //	kernel/tree    trees that others made, read inside of them (--host-root)
 //	chart          figures as SVG and text, quantities as people read them (pure)
 //	cpuset         sets of CPUs and their two notations (pure)

@@ -11,7 +11,6 @@ import (
 	"piton/workloads/nqueens"
 	"piton/workloads/stream"
 	"piton/workloads/stripio"
-	"piton/workloads/stripnet"
 	"piton/workloads/workload"
 )
 
@@ -28,8 +27,8 @@ var All = []workload.Workload{
 }
 
 // OfStudies are workloads that only a study of their own runs: they have processes, and words
-// for its results, but nothing that is run by itself.
-var OfStudies = []workload.Workload{stripnet.Workload}
+// for its results, but nothing that is run by itself. The laboratory adds them.
+var OfStudies []workload.Workload
 
 // Find finds a workload by name, one of a study too.
 func Find(name string) (workload.Workload, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/workloads"
-	"piton/workloads/internal/machine"
+	"piton/workloads/machine"
 )
 
 func TestTooMuchMemoryIsRefusedBeforeItRuns(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"piton/internal/cli"
 	"piton/internal/cli/app"
 	"piton/internal/crash"
+	_ "piton/internal/lab"
 )
 
 func main() {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"piton/internal/bpf/hint"
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/chart"
@@ -84,16 +83,16 @@ type SteerAsk struct {
 	// where they only end.
 	Renew    func(now []change.Target) []change.Target
 	Policy   Policy
-	CPUs     cpuset.Set   // of PolicyDedicated
-	Via      Way          // "": the cheapest that is to be had
-	Carrier  hint.Carrier // of WayHint
+	CPUs     cpuset.Set // of PolicyDedicated
+	Via      Way        // "": the cheapest that is to be had
+	HintByIP bool       // WayHint by an option of IPv4, not of TCP
 	Topology *topology.Topology
 	Table    *irq.Table // nil: no interrupt is moved
 	Look     Look
 	By       string // who asks, for the journal; "" or ended by ": "
 	// Ntuple reads whether an interface sorts flows by filters; nil is this machine's.
 	Ntuple func(nic string) (netdev.Feature, error)
-	hooks  hooks // nil is this machine's
+	hooks  Hooks // nil is this machine's
 }
 
 // Steering is a way to steer packets, that has been chosen and not been set.
@@ -130,7 +129,7 @@ func LookAt(ctx context.Context, t *change.Tuner, ask SteerAsk) (*Steering, erro
 		s.Ntuple = netdev.NtupleFilters
 	}
 	if s.hooks == nil {
-		s.hooks = programs{}
+		s.hooks = Programs
 	}
 	if err := s.identify(); err != nil {
 		return nil, err

@@ -10,26 +10,24 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/bpf/steer"
 	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/topology/topologytest"
 )
 
 // fakeHooks steer nothing, and note what they were told.
 type fakeHooks struct {
 	refusal error // beforehand
 	broken  error // once it steers
-	opened  []steer.Options
+	opened  []HookAsk
 	running int // that are open
 	choices []cpuset.Set
 	targets [][]kernel.TID // that were told
 }
 
-func (f *fakeHooks) why(steer.Options) error { return f.refusal }
+func (f *fakeHooks) Why(HookAsk) error { return f.refusal }
 
-func (f *fakeHooks) open(o steer.Options) (hook, error) {
+func (f *fakeHooks) Open(o HookAsk) (Hook, error) {
 	f.opened = append(f.opened, o)
 	f.running++
 	return f, nil
@@ -54,9 +52,7 @@ func onCard(t *testing.T, policy Policy) (*network, *fakeHooks) {
 
 // TestPoliciesByPrograms is which programs a policy takes, and that nothing is set or recorded.
 func TestPoliciesByPrograms(t *testing.T) {
-	for policy, want := range map[Policy]steer.Policy{
-		PolicyCurrent: steer.Current, PolicyRequest: steer.Request, PolicyDedicated: steer.Chosen, PolicyApart: steer.Apart, PolicyLeastLoaded: steer.Chosen,
-	} {
+	for _, policy := range []Policy{PolicyCurrent, PolicyRequest, PolicyDedicated, PolicyApart, PolicyLeastLoaded} {
 		t.Run(string(policy), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n, f := onCard(t, policy)
@@ -72,12 +68,11 @@ func TestPoliciesByPrograms(t *testing.T) {
 				assert.Zero(t, f.running)
 				require.Len(t, f.opened, 1)
 				o := f.opened[0]
-				assert.Equal(t, want, o.Policy)
+				assert.Equal(t, policy, o.Policy)
 				assert.Equal(t, []int{2}, o.Interfaces)
 				assert.Equal(t, []kernel.TID{10}, o.Targets)
-				assert.Equal(t, steer.Native, o.Mode)
+				assert.Equal(t, WayXDP, o.Way)
 				assert.Equal(t, policy == PolicyLeastLoaded, len(f.choices) > 0)
-				assert.Equal(t, policy == PolicyApart, o.Apart != nil)
 				if policy == PolicyDedicated {
 					assert.Equal(t, n.ask.CPUs, o.CPUs)
 				}
@@ -171,25 +166,4 @@ func TestProgramsKnowTheTargets(t *testing.T) {
 		require.NoError(t, s.Run(t.Context(), 10*time.Second, func(Seen) { n.Spawn(12, 12) }))
 		assert.Equal(t, [][]kernel.TID{{10, 12}}, f.targets)
 	})
-}
-
-// TestApart is another CPU of the same cache, no sibling where there is a choice.
-func TestApart(t *testing.T) {
-	topo := topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 2, Threads: 2, LLCsPerNode: 2})
-	for from, to := range apart(topo, topo.Online) {
-		c, _ := topo.CPU(from)
-		assert.True(t, c.LLC.Has(to), "%d to %d", from, to)
-		assert.False(t, c.Core.Has(to), "%d to %d", from, to)
-	}
-	assert.Equal(t, map[cpuset.CPU]cpuset.CPU{0: 1, 1: 0}, apart(topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 2}), cpuset.Of(0, 1)))
-}
-
-// TestConsumersOnIsolatedCPUs is that packets follow a consumer to a CPU that was set apart
-// for it, and that nothing else is handed to such CPUs.
-func TestConsumersOnIsolatedCPUs(t *testing.T) {
-	topo := topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 4, Isolated: "3"})
-	for policy, isolated := range map[Policy]bool{PolicyCurrent: true, PolicyRequest: true, PolicyLeastLoaded: false, PolicyApart: false} {
-		s := &Steering{SteerAsk: SteerAsk{Policy: policy, Topology: topo}}
-		assert.Equal(t, isolated, s.hookOptions(WayXDP).CPUs.Has(3), policy)
-	}
 }

@@ -12,15 +12,15 @@ if [ $# = 0 ] && [ "$found" != $version ]; then
 	echo "internal/bpf: objects left as they are: they are made by clang $version, here is ${found:-none} (apt install clang llvm)" >&2
 	exit 0
 fi
-for program in walk seq count moves ledger wakes flows work procevents aggregate steer/steer hint/hint; do # a name, or folder/name
-	name=${program#*/} folder=. package=bpf
+for program in walk seq count moves ledger wakes flows work procevents aggregate ../lab/steer/steer ../lab/hint/hint; do # a name, or folder/name
+	name=${program##*/} folder=. package=bpf
 	if [ "$name" != "$program" ]; then
-		folder=${program%/*} package=$folder
+		folder=${program%/*} package=${folder##*/}
 	fi
 	mkdir -p "$into/$folder"
 	go tool bpf2go -go-package $package -output-dir "$into/$folder" -target bpfel -no-global-types -cflags "-O2 -Wall -Werror -mcpu=v3" $name c/$name.c
 	rm "$into/$folder/${name}_bpfel.go" # piton loads the object by the names of its programs, maps and variables
 done
 if [ $# = 0 ]; then
-	{ echo "# clang $found"; LC_ALL=C sha256sum generate.sh c/* ./*_bpfel.o ./*/*_bpfel.o | sed 's| \./| |'; } >objects.sum
+	{ echo "# clang $found"; LC_ALL=C sha256sum generate.sh c/* ./*_bpfel.o ../lab/*/*_bpfel.o | sed 's| \./| |'; } >objects.sum
 fi

@@ -10,9 +10,7 @@ import (
 
 	"github.com/cilium/ebpf"
 
-	"piton/internal/bpf/hint"
 	"piton/internal/bpf/object"
-	"piton/internal/bpf/steer"
 	"piton/internal/kernel"
 )
 
@@ -25,15 +23,15 @@ type Program struct {
 	Took time.Duration // all runs together
 }
 
-// programs are names of programs.
-type programs = map[ebpf.ProgramType][]string
+// Programs are names of programs.
+type Programs = map[ebpf.ProgramType][]string
 
-// known are those of this package and of those below.
-var known = []programs{ours, steer.Programs, hint.Programs}
+// Known are those of this package and, when it is there, of the laboratory.
+var Known = []Programs{ours}
 
 // ours are the names of the programs. The short ones could be others' too, but
 // not with the same type.
-var ours = programs{
+var ours = Programs{
 	ebpf.Tracing: {"count_move", "report_move", "follow_fork", "forget_task", "on_switch", "on_irq", "on_irq_done", "on_softirq",
 		"on_softirq_done", "seed", "dump", "count_wake", "wakes_irq", "wakes_irq_done", "wakes_timer", "wakes_tmr_done", "wakes_raise",
 		"wakes_softirq", "wakes_soft_done", "event_fork", "event_exec", "event_comm", "event_exit", "flows_read", "flows_adjust",
@@ -87,7 +85,7 @@ func program(id ebpf.ProgramID) (p Program, ok bool, err error) {
 	}
 	defer prog.Close()
 	info, err := prog.Info()
-	if err != nil || !slices.ContainsFunc(known, func(some programs) bool { return slices.Contains(some[prog.Type()], info.Name) }) {
+	if err != nil || !slices.ContainsFunc(Known, func(some Programs) bool { return slices.Contains(some[prog.Type()], info.Name) }) {
 		return p, false, err
 	}
 	p = Program{ID: uint32(id), Name: info.Name}

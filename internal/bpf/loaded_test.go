@@ -44,7 +44,7 @@ func TestLoaded(t *testing.T) {
 
 // Names that the kernel cuts short would not be found.
 func TestNamesOfOurs(t *testing.T) {
-	for _, programs := range known {
+	for _, programs := range Known {
 		for _, names := range programs {
 			for _, name := range names {
 				assert.LessOrEqual(t, len(name), 15, name)

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	_ "piton/internal/lab"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 

@@ -137,8 +137,8 @@ var guests = []guest{
 	{name: "schedext", weekly: true, kernel: "7.2", shape: fourCPUs, memory: 1024, runs: []guestRun{aggregation, aggregated, inCLI(schedExts, hotplug, suspend)}},
 	{name: "old-hotplug", weekly: true, kernel: oldKernel, shape: fourCPUs, memory: 768, runs: []guestRun{inCLI(hotplug, suspend)}},
 	{name: "old-steering", weekly: true, kernel: oldKernel, shape: oneNode, memory: 2500, runs: []guestRun{steering}},
-	{name: "steering", weekly: true, kernel: newestKernel, shape: oneNode, memory: 2500, runs: []guestRun{steering}, paths: []string{"internal/bpf/steer", "internal/rules", "internal/cli/vm_follow_test.go"}},
-	{name: "network", weekly: true, kernel: newestKernel, shape: fourNode, memory: 2048, runs: []guestRun{inCLI([]string{"TestVMSaisLeavesNothing"})}, paths: []string{"internal/paper", "internal/kernel/netns", "workloads/stripnet", "internal/cli/vm_sais_test.go"}},
+	{name: "steering", weekly: true, kernel: newestKernel, shape: oneNode, memory: 2500, runs: []guestRun{steering}, paths: []string{"internal/lab/hint", "internal/lab/hooks", "internal/lab/steer", "internal/rules", "internal/cli/vm_follow_test.go"}},
+	{name: "network", weekly: true, kernel: newestKernel, shape: fourNode, memory: 2048, runs: []guestRun{inCLI([]string{"TestVMSaisLeavesNothing"})}, paths: []string{"internal/lab/papers", "internal/lab/study", "internal/lab/netns", "internal/lab/stripnet", "internal/cli/vm_sais_test.go"}},
 }
 
 // noGuest are the paths that no guest of make full is for: a file whose path begins or, after a star, ends so.

@@ -246,10 +246,10 @@ func TestGuestsFor(t *testing.T) {
 		{"CHANGELOG.md", nil},
 		{"cmd/piton/main.go", nil},
 		{"workloads/chat/workload.go", nil},
-		{"workloads/stripnet/workload.go", []string{"network"}},
+		{"internal/lab/stripnet/workload.go", []string{"network"}},
 		{"internal/rescue/rescue.go", []string{"guard"}},
 		{"internal/irq/reader.go", []string{"devices"}},
-		{"internal/bpf/steer/steer.go", []string{"many", "devices", "steering"}},
+		{"internal/lab/steer/steer.go", []string{"steering"}},
 		{"internal/cpuset/set.go", []string{"many"}},
 		{"internal/cli/vm_guard_test.go", []string{"guard"}},
 		{"internal/cli/guests_test.go", fullGuests()}, // in no list, as what follows

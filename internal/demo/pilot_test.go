@@ -6,6 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	_ "piton/internal/lab/study"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/require"

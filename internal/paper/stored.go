@@ -45,7 +45,7 @@ func All(h store.History) (out []Stored) {
 		switch {
 		case id == "":
 			out = append(out, Stored{Studies: []bench.Results{r}})
-		case isProbe(r):
+		case IsProbe(r):
 		case known:
 			out[at].Studies = append(out[at].Studies, r)
 		default:
@@ -60,4 +60,8 @@ func All(h store.History) (out []Stored) {
 	})
 }
 
-func isProbe(r bench.Results) bool { return strings.HasSuffix(r.Study.Cell, " "+probeKey) }
+// ProbeKey is the cell of a probe, which no table shows.
+const ProbeKey = "probe"
+
+// IsProbe reports whether a cell is one.
+func IsProbe(r bench.Results) bool { return strings.HasSuffix(r.Study.Cell, " "+ProbeKey) }

@@ -7,7 +7,7 @@ import (
 
 	"piton/internal/kernel"
 	"piton/internal/topology"
-	"piton/workloads/internal/machine"
+	"piton/workloads/machine"
 	"piton/workloads/workload"
 )
 

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"piton/internal/chart"
-	"piton/workloads/internal/machine"
+	"piton/workloads/machine"
 )
 
 // Picture draws the bandwidths: bars of the four loops, or a grid beside the

@@ -10,7 +10,7 @@ import (
 	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/workloads/internal/machine"
+	"piton/workloads/machine"
 )
 
 // config is what Run tells a process. Its descriptor 3 is the ring's memory, and

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"piton/internal/kernel"
-	"piton/workloads/internal/machine"
+	"piton/workloads/machine"
 	"piton/workloads/workload"
 )
 

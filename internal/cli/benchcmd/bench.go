@@ -77,7 +77,10 @@ With -o markdown, svg or html: a whole document.`,
 	for _, w := range workloads.All {
 		cmd.AddCommand(newBenchWorkload(a, w))
 	}
-	cmd.AddCommand(newBenchRun(a), newBenchAttach(a), newBenchReport(a), newBenchPaper(a))
+	cmd.AddCommand(newBenchRun(a), newBenchAttach(a), newBenchReport(a))
+	if Reproduce != nil {
+		cmd.AddCommand(newBenchPaper(a))
+	}
 	return cmd
 }
 

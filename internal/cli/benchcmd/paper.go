@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/bench"
+	"piton/internal/bench/runner"
 	"piton/internal/chart"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
@@ -76,6 +77,9 @@ in several ways. RFS's flow table, net.core.rps_sock_flow_entries, is the machin
 	return cmd
 }
 
+// Reproduce runs published studies until they end or ctx does. The laboratory has it.
+var Reproduce func(ctx context.Context, a *app.App, ask paper.Ask) (*paper.Done, error)
+
 func runPapers(ctx context.Context, a *app.App, chosen []paper.Paper, o *paperOptions) error {
 	if !a.Live() {
 		return errNotHere
@@ -86,23 +90,19 @@ func runPapers(ctx context.Context, a *app.App, chosen []paper.Paper, o *paperOp
 	if err := out.writable(); err != nil {
 		return err
 	}
-	all, err := newPapers(a, chosen, o.budget.Duration, out.progress)
+	r, err := out.machine()
 	if err != nil {
 		return err
 	}
-	defer all.unhold()
-	out.machine, all.options.Anyway = all.options.Machine, o.yes
 	out.forecast()
-	run, err := all.start(ctx, o.fresh, a.Warn)
+	ask := paper.Ask{Papers: chosen, Budget: o.budget.Duration, Anyway: o.yes, Fresh: o.fresh, On: out.progress, Say: a.Warn}
+	run, err := Reproduce(ctx, a, ask)
 	if little := (paper.TooLittle{}); errors.As(err, &little) {
 		if !agrees(ctx, a, little) {
 			return cmp.Or(ctx.Err(), exit.With(exit.Usage, fmt.Errorf("%w: give --budget %s, or --yes to run anyway", err, paper.Budget(little.Need))))
 		}
-		all.options.Budget, all.options.Anyway = little.Need, true
-		run, err = all.start(ctx, true, a.Warn)
-	}
-	if err == nil {
-		err = run.Finish(ctx)
+		ask.Budget, ask.Anyway, ask.Fresh = little.Need, true, true
+		run, err = Reproduce(ctx, a, ask)
 	}
 	if run == nil {
 		return err
@@ -122,7 +122,7 @@ func runPapers(ctx context.Context, a *app.App, chosen []paper.Paper, o *paperOp
 	case err != nil:
 		return errors.Join(printed, err)
 	}
-	return cmp.Or(printed, papersOutcome(run.Results), keptOutcome(all.store, run.KeepErr))
+	return cmp.Or(printed, papersOutcome(run.Results), keptOutcome(r.Store, run.KeepErr))
 }
 
 // agrees asks on a terminal whether studies may take the time that a verdict needs.
@@ -145,11 +145,26 @@ func papersOutcome(all []bench.Results) error {
 
 // paperOutput prints papers.
 type paperOutput struct {
-	a       *app.App
-	papers  []paper.Paper
-	o       *paperOptions
-	machine paper.Machine
-	line    progressLine
+	a      *app.App
+	papers []paper.Paper
+	o      *paperOptions
+	layout paper.Machine // that tables are laid out for
+	line   progressLine
+}
+
+// machine looks at this machine, and returns what runs studies on it.
+func (p *paperOutput) machine() (*runner.Runner, error) {
+	topo, err := p.a.Topology()
+	if err != nil {
+		return nil, err
+	}
+	r, err := Runner(p.a, false)
+	if err != nil {
+		return nil, err
+	}
+	_, haveTuna := TunaRunner(p.a, r)
+	p.layout = paper.NewMachine(topo, haveTuna)
+	return r, nil
 }
 
 // writable checks before the work that the page can be written after it.
@@ -185,7 +200,7 @@ const paperTitle = "Reproduced studies"
 
 // print prints what was measured, and writes the page.
 func (p *paperOutput) print(all []bench.Results) error {
-	sections := paper.Sections(p.papers, p.machine, all)
+	sections := paper.Sections(p.papers, p.layout, all)
 	if p.o.report != "" {
 		if err := report.WriteFile(p.o.report, report.Page{Title: paperTitle, Sections: sections}); err != nil {
 			return err
@@ -211,4 +226,22 @@ func (p *paperOutput) print(all []bench.Results) error {
 		}
 	}
 	return nil
+}
+
+// Minute is a time of a study as people read it.
+func Minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// ScreenPapers runs published studies for the results pane.
+type ScreenPapers struct{ App *app.App }
+
+// Run runs them until they end or ctx does. remark says what was resumed.
+func (s ScreenPapers) Run(ctx context.Context, chosen []paper.Paper, budget time.Duration, on func(paper.Progress)) (g bench.Grid, all []bench.Results, remark string, err error) {
+	done, err := Reproduce(ctx, s.App, paper.Ask{Papers: chosen, Budget: budget, On: on, Say: func(format string, args ...any) { remark = fmt.Sprintf(format, args...) }})
+	if done == nil {
+		return bench.Grid{}, nil, remark, err
+	}
+	if done.KeepErr != nil {
+		remark = "results not stored: " + done.KeepErr.Error()
+	}
+	return done.Grid, done.Results, remark, err
 }

@@ -122,7 +122,7 @@ const mostListed = 20
 
 // headline is what was run and when, in a line.
 func headline(s paper.Stored) string {
-	return fmt.Sprintf("%s  %s  %s", s.ID(), minute(s.Studies[0].Started), s.What())
+	return fmt.Sprintf("%s  %s  %s", s.ID(), Minute(s.Studies[0].Started), s.What())
 }
 
 // write prints some of them in a format.
@@ -140,7 +140,7 @@ func (o *reportOptions) write(a *app.App, h store.History, chosen []paper.Stored
 		case r.Published() && inText:
 			err = papers.print(r.Studies)
 		case r.Published():
-			sections = append(sections, paper.Sections(papers.papers, papers.machine, r.Studies)...)
+			sections = append(sections, paper.Sections(papers.papers, papers.layout, r.Studies)...)
 		case inText:
 			err = out.table(r.Studies[0], h.Before(r.Studies[0]))
 		default:
@@ -203,11 +203,10 @@ func paperOutputOf(a *app.App, names []string, format string) (paperOutput, erro
 	if err != nil || len(chosen) == 0 {
 		return paperOutput{}, err
 	}
-	all, err := newPapers(a, chosen, 0, nil)
-	if err != nil {
-		return paperOutput{}, err
+	out := paperOutput{a: a, papers: chosen, o: &paperOptions{}}
+	if _, err := out.machine(); err != nil {
+		return out, err
 	}
-	out := paperOutput{a: a, papers: chosen, o: &paperOptions{}, machine: all.options.Machine}
 	out.o.output.Value = format
 	return out, nil
 }

@@ -34,6 +34,9 @@ type irqListOptions struct {
 	cpu    string
 }
 
+// NewHint makes piton irq hint. The laboratory has it.
+var NewHint func(*app.App) *cobra.Command
+
 func newIRQ(a *app.App) *cobra.Command {
 	list := newIRQList(a)
 	cmd := &cobra.Command{
@@ -43,7 +46,10 @@ func newIRQ(a *app.App) *cobra.Command {
 		Example: list.Example,
 		GroupID: app.GroupLook,
 	}
-	cmd.AddCommand(list, newIRQDefault(a), newIRQQueues(a), newIRQFollow(a), newIRQHint(a))
+	cmd.AddCommand(list, newIRQDefault(a), newIRQQueues(a), newIRQFollow(a))
+	if NewHint != nil {
+		cmd.AddCommand(NewHint(a))
+	}
 	for _, v := range irqVerbs {
 		cmd.AddCommand(v.command(a))
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"piton/internal/action"
-	"piton/internal/bpf/hint"
 	"piton/internal/change"
 	"piton/internal/cli/app"
 	"piton/internal/cli/changes"
@@ -20,7 +19,19 @@ import (
 )
 
 // steerFlags are the flags that only steering has.
-var steerFlags = []string{"policy", "via", "hint-carrier", "try", "dry-run"}
+var steerFlags = []string{"policy", "via", CarrierFlag, "try", "dry-run"}
+
+// CarrierFlag says what carries hints: an option of TCP, or of IPv4.
+const (
+	CarrierFlag = "hint-carrier"
+	CarrierTCP  = "tcp"
+	CarrierIP   = "ip"
+)
+
+// NewCarrier is the flag's value.
+func NewCarrier() flags.Choice {
+	return flags.Choice{Value: CarrierTCP, Among: []string{CarrierTCP, CarrierIP}}
+}
 
 // steerRate is what steering is judged by.
 const steerRate = "bytes"
@@ -40,8 +51,8 @@ func (o *steerOptions) addFlags(fs *pflag.FlagSet) {
 	o.try.Interval = flags.Interval{Min: action.LeastTry, Max: time.Hour}
 	fs.StringVar(&o.policy, "policy", string(action.PolicyCurrent), "the CPU that is to process packets, a `POLICY`: current, request, least-loaded, dedicated=CPUS or apart")
 	fs.Var(&o.via, "via", "the way; auto is the cheapest that there is")
-	o.hinted = newCarrier()
-	fs.Var(&o.hinted, carrierFlag, "what carries the CPU with --via hint: an option of TCP, or of IPv4, which costs throughput (see --help)")
+	o.hinted = NewCarrier()
+	fs.Var(&o.hinted, CarrierFlag, "what carries the CPU with --via hint: an option of TCP, or of IPv4, which costs throughput (see --help)")
 	fs.Var(&o.try, "try", "steer and do not steer in turn for this time, and judge by the bytes that the targets receive and send")
 	fs.BoolVar(&o.dryRun, "dry-run", false, "look, print what would be set and why, and set nothing")
 }
@@ -75,9 +86,9 @@ func (o *steerOptions) ask(a *app.App, of watch.Targets) (ask action.SteerAsk, e
 	if of.Scope == watch.Tree {
 		ask.Renew = func(now []change.Target) []change.Target { return descendants(procfs.New(a.HostRoot), now) }
 	}
-	ask.Carrier = carriers[o.hinted.Value]
-	if ask.Carrier != hint.TCP && ask.Via != action.WayHint {
-		return ask, exit.Usagef("--%s goes with --via hint only", carrierFlag)
+	ask.HintByIP = o.hinted.Value == CarrierIP
+	if ask.HintByIP && ask.Via != action.WayHint {
+		return ask, exit.Usagef("--%s goes with --via hint only", CarrierFlag)
 	}
 	if ask.Topology, err = a.Topology(); err != nil {
 		return ask, err

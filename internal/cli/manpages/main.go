@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 
+	_ "piton/internal/lab"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"

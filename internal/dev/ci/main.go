@@ -34,10 +34,10 @@ const (
 // stages are those after the first, each a target of the Makefile: a lane that is free takes
 // the first that can begin. None writes a file that git knows, since the other lane reads
 // them: what is generated is made elsewhere, or in memory, and compared by tests.
-var stages = []string{"quick", longest, "ordinary", "long", "race", "lint", "fuzz"}
+var stages = []string{"quick", longest, "ordinary", "long", "lab", "race", "lint", "fuzz"}
 
 // after are the stages that begin when another has ended, whose compiled tests they use.
-var after = map[string]string{"ordinary": "quick", "long": "quick"}
+var after = map[string]string{"ordinary": "quick", "long": "quick", "lab": "quick"}
 
 // leftOut begins a line of a stage's output that says what it did not run, and why.
 const leftOut = "left out: "

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"piton/internal/kernel/netns"
+	"piton/internal/lab/netns"
 )
 
 func TestFind(t *testing.T) {

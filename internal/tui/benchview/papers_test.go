@@ -11,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	_ "piton/internal/lab/study"
+
 	"github.com/charmbracelet/x/ansi"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
