@@ -38,6 +38,7 @@ var layers = [][]string{
 	{"bench", "search", "watch", "field", "target", "rescue"},
 	{"bench/stats"},
 	{"change"},
+	{"change/history"},
 	{"change/journal"},
 	{"change/attr"},
 	{"model", "kernel/kernelfake"},

@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/change/attr"
 	"piton/internal/change/defect"
+	"piton/internal/change/history"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
@@ -122,7 +123,7 @@ func (r *run) found(c *Change, now attr.Value) {
 	case planned || c.Same():
 		c.Status = attr.Unchanged
 	default:
-		c.Status, c.Reason = attr.Done, bornWith
+		c.Status, c.Reason = attr.Done, history.BornWith
 	}
 }
 
@@ -138,9 +139,6 @@ func (t *Tuner) refuseOneWay(c *Change) {
 		c.RefuseAs(fmt.Errorf("it could not be reverted: %w", err))
 	}
 }
-
-// bornWith is the reason of a change that needed no write.
-const bornWith = "born meanwhile with the new value"
 
 // make carries out the planned ones of changes in order.
 func (r *run) make(ctx context.Context, changes []Change) error {

@@ -10,6 +10,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/change/history"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/kernel/kernelfake"
@@ -113,7 +114,7 @@ func TestOneWaySysctlNeedsYes(t *testing.T) {
 	assert.ErrorIs(t, o.Changes[1].Err, attr.ErrOneWay)
 	assert.Equal(t, []uint64{2}, o.Undone)
 
-	deeds := change.Deeds(changetest.Entries(t, j), nil)
-	deeds[0].Found = change.Check(t.Context(), tuner, deeds)[1]
-	assert.Equal(t, "in force", deeds[0].State())
+	operations := history.Operations(changetest.Entries(t, j), nil)
+	operations[0].Found = change.Check(t.Context(), tuner, operations)[1]
+	assert.Equal(t, "in force", operations[0].State())
 }

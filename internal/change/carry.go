@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -302,6 +303,10 @@ func (r *run) record(changes []Change) journal.Record {
 		Kind: journal.Begin, User: r.t.o.User, Command: r.t.o.Command, Undoes: r.plan.Undoes, Ticks: r.at,
 	}
 	out.Changes = changes
+	out.Origin = r.plan.Origin
+	if out.Origin.Kind = cmp.Or(r.plan.Origin.Kind, r.plan.kind()); defect.On(16) {
+		out.Origin.Kind = journal.ByUser
+	}
 	if r.plan.Sweep != nil {
 		out.Sweep = r.plan.Sweep.AtTicks
 	}

@@ -3,11 +3,10 @@ package change
 import (
 	"cmp"
 	"context"
-	"errors"
 
 	"piton/internal/change/attr"
+	"piton/internal/change/journal"
 	"piton/internal/kernel"
-	"piton/internal/procfs"
 )
 
 // CarryStanding plans requests and carries them out, for a Tuner whose user has decided once
@@ -29,7 +28,7 @@ func (t *Tuner) CarryStanding(ctx context.Context, requests []Request) (Outcome,
 			}
 			return Plan{}, err
 		}
-		plan.holds = p.holds
+		plan.holds, plan.Origin.Kind = p.holds, journal.ByRule
 		return plan, nil
 	}}, Consent{})
 }
@@ -80,41 +79,6 @@ func (r *run) singles() bool {
 	}
 	r.result.Passes = 1
 	return true
-}
-
-// Ended reports whether all tasks of an entry have ended, so that there is nothing of it to
-// undo. One that changed files, or was over all tasks, counts as being there, and so does a
-// task that cannot be looked at.
-func Ended(proc attr.Processes, e *Entry) bool {
-	if e.Sweep != 0 {
-		return false
-	}
-	gone := map[kernel.TID]bool{}
-	for _, c := range e.Changes {
-		if c.IsFile() {
-			return false
-		}
-		if !gone[c.PID] { // threads and children may have been born since
-			st, err := proc.Stat(c.PID)
-			if gone[c.PID] = errors.Is(err, attr.ErrGone) || err == nil && st.StartTicks > c.StartTicks; !gone[c.PID] {
-				return false
-			}
-		}
-	}
-	for _, t := range e.Targets {
-		if st, err := proc.Stat(t.TID); !ended(st, err, t.StartTicks) {
-			return false
-		}
-	}
-	return true
-}
-
-// ended reports whether the task that started then is not the one whose stat was read.
-func ended(st procfs.Stat, err error, startTicks uint64) bool {
-	if err != nil {
-		return errors.Is(err, attr.ErrGone)
-	}
-	return startTicks != 0 && st.StartTicks != startTicks
 }
 
 // find returns the change of a key, nil if there is none.

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -76,6 +77,7 @@ type Plan struct {
 	Trial *Trial // not nil: the changes are what may be tried, and what is made is found out
 	// Reason is why, for the journal, beside those of Requests.
 	Reason string
+	Origin journal.Origin // for the journal; of the zero kind: by the user
 
 	follow []follow // where new threads may appear meanwhile
 	undo   []undone // which changes stand for which entry of Undoes
@@ -90,6 +92,17 @@ type Plan struct {
 	holds  map[attr.ID]kernel.Process
 	blind  bool // nothing may be asked that waits for a task which gets no CPU
 	damage []journal.Damage
+}
+
+// kind is that of the Origin where the plan itself tells.
+func (p *Plan) kind() journal.OriginKind {
+	switch {
+	case p.Trial != nil:
+		return journal.ByTrial
+	case len(p.Undoes) > 0:
+		return journal.ByUndo
+	}
+	return journal.ByUser
 }
 
 // Warning is something that the user should know.
@@ -111,23 +124,17 @@ func Texts(warnings []Warning) []string {
 }
 
 // Processes and Threads count what the plan touches, for "3 processes (41 threads)".
-func (p Plan) Processes() int { return count(p.Changes, func(c Change) kernel.TID { return c.PID }) }
+func (p Plan) Processes() int {
+	return history.Count(p.Changes, func(c Change) kernel.TID { return c.PID })
+}
 
 // Threads counts the distinct threads of the plan.
-func (p Plan) Threads() int { return count(p.Changes, func(c Change) kernel.TID { return c.TID }) }
+func (p Plan) Threads() int {
+	return history.Count(p.Changes, func(c Change) kernel.TID { return c.TID })
+}
 
 // Files counts the distinct files of the kernel that the plan touches.
-func (p Plan) Files() int { return count(p.Changes, func(c Change) string { return c.Path }) }
-
-// count counts the different names that changes have; those whose name is zero have none.
-func count[T comparable](changes []Change, name func(Change) T) int {
-	var none T
-	seen := map[T]bool{none: true}
-	for _, c := range changes {
-		seen[name(c)] = true
-	}
-	return len(seen) - 1
-}
+func (p Plan) Files() int { return history.Count(p.Changes, func(c Change) string { return c.Path }) }
 
 // WillChange reports whether the plan would change anything.
 func (p Plan) WillChange() bool {

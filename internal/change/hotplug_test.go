@@ -9,6 +9,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -18,14 +19,14 @@ import (
 
 var without3, withAll = cpuset.Of(0, 1, 2), cpuset.Of(0, 1, 2, 3)
 
-// states are those of the journal's deeds, oldest first.
+// states are those of the journal's operations, oldest first.
 func states(t *testing.T, j *journal.Journal, tuner *change.Tuner) (out []string) {
 	t.Helper()
-	deeds := change.Deeds(changetest.Entries(t, j), nil)
-	found := change.Check(t.Context(), tuner, deeds)
-	for i := range deeds {
-		deeds[i].Found = found[deeds[i].ID]
-		out = append(out, deeds[i].State())
+	operations := history.Operations(changetest.Entries(t, j), nil)
+	found := change.Check(t.Context(), tuner, operations)
+	for i := range operations {
+		operations[i].Found = found[operations[i].ID]
+		out = append(out, operations[i].State())
 	}
 	return out
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"piton/internal/change/attr"
 	"piton/internal/change/defect"
+	"piton/internal/change/history"
 	"piton/internal/cpuset"
 )
 
@@ -123,24 +123,13 @@ func (u *undoer) undo(e *Entry, inherited bool) error {
 // guarded finds the entries that are not to be undone, and may still be reverted by a guard, or
 // would have been if their values had been there when it looked.
 func (u *undoer) guarded(chosen map[uint64]bool) {
-	not := map[uint64]bool{}
-	for _, e := range u.entries {
-		if strings.HasPrefix(e.Command, guardCommand) {
-			for _, id := range e.Undoes {
-				not[id] = true
-			}
-		}
-	}
+	var guards []GuardState
 	if u.t.o.Guards != nil {
-		guards, _ := u.t.o.Guards.List() // without it, what a guard has recorded tells
-		for _, g := range guards {
-			not[g.Entry] = true
-		}
+		guards, _ = u.t.o.Guards.List() // without it, what a guard has recorded tells
 	}
 	u.unconfirmed = map[uint64]bool{}
-	for i := range u.entries {
-		e := &u.entries[i]
-		u.unconfirmed[e.ID] = not[e.ID] && !chosen[e.ID] && e.Undoable()
+	for _, o := range history.Operations(u.entries, guards) {
+		u.unconfirmed[o.ID] = o.Unconfirmed() && !chosen[o.ID] && o.Undoable()
 	}
 }
 
@@ -276,19 +265,13 @@ func (u *undoer) begin(c Change) *goal {
 
 // later notes what entries did that stay.
 func (u *undoer) later(chosen map[uint64]bool) {
-	tried := map[uint64]bool{}
-	for _, e := range u.entries {
-		for _, id := range e.Undoes {
-			tried[id] = true
-		}
-	}
-	for _, e := range slices.Backward(u.entries) {
-		if !e.Undoable() || chosen[e.ID] {
+	for _, o := range slices.Backward(history.Operations(u.entries, nil)) {
+		if !o.Undoable() || chosen[o.ID] {
 			continue
 		}
-		for _, c := range e.Changes {
+		for _, c := range o.Changes {
 			if c.Took() {
-				u.stays[c.Key()] = append(u.stays[c.Key()], stay{step{e.ID, c.Before, c.After, true}, tried[e.ID]})
+				u.stays[c.Key()] = append(u.stays[c.Key()], stay{step{o.ID, c.Before, c.After, true}, len(o.Undos) > 0})
 			}
 		}
 	}
@@ -341,7 +324,7 @@ func (u *undoer) finish(ctx context.Context) error {
 			if c.Same() {
 				c.Status = attr.Unchanged
 				if gone, lapsed := u.plan.lapsed[c.Key()]; lapsed {
-					c.Reason = noLongerInForce + ": " + attr.LapsedWhy(gone)
+					c.Reason = history.NoLongerInForce + ": " + attr.LapsedWhy(gone)
 				}
 			} else if err := u.t.Barred(c); errors.Is(err, attr.ErrOneWay) { // else the kernel has the last word
 				c.RefuseAs(fmt.Errorf("cannot be undone: %w", err))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/kernel"
 )
@@ -175,7 +176,7 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 			if c.Same() && !model.Gone() { // from a task that was not changed
 				c.Before = model.Before
 			}
-			c.Status, c.Reason = attr.Done, bornWith
+			c.Status, c.Reason = attr.Done, history.BornWith
 			if c.Same() {
 				c.Status, c.Reason = attr.Unchanged, ""
 			}

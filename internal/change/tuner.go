@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/kernel"
 )
@@ -158,34 +159,7 @@ func (s GuardStatus) Fails(changes []Change) string {
 }
 
 // GuardState is a guard that has not decided yet, as anybody can see it.
-type GuardState struct {
-	Entry uint64
-	Left  time.Duration // until the change is reverted, or LeftUnknown
-	// Lost: its process has ended, and the change will not be reverted. Stopped: it does
-	// not run, and will not revert before it does.
-	Lost, Stopped bool
-	Making        bool // what it is to revert is being made, or tried, at the moment
-	Waiting       bool // for a confirmation
-	PID           int
-	State         string // "being made", "waiting", "being reverted", "lost", "stopped"
-	Command       string // that made the change
-	Caveats       []string
-}
-
-// LeftUnknown is the time that is left by the clock of another time namespace.
-const LeftUnknown = time.Duration(-1)
-
-// Words say what is wrong with the guard and what helps, "" if nothing is.
-func (g GuardState) Words() string {
-	remedy := fmt.Sprintf("piton undo %d reverts it now, piton keep %d keeps it", g.Entry, g.Entry)
-	switch {
-	case g.Lost:
-		return fmt.Sprintf("guard lost: entry %d will not be reverted; %s", g.Entry, remedy)
-	case g.Stopped:
-		return fmt.Sprintf("guard stopped: entry %d is not reverted while process %d is; %s", g.Entry, g.PID, remedy)
-	}
-	return ""
-}
+type GuardState = history.GuardState
 
 // ErrUndone is the error of a trial whose entry somebody has undone.
 var ErrUndone = errors.New("undone by somebody else meanwhile")

@@ -11,6 +11,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/kernel/kernelfake"
@@ -192,11 +193,10 @@ func TestUndoRestoresNothingUnconfirmed(t *testing.T) {
 			}
 			apply(t, tuner, changetest.One(batch, 10))
 			if tt.reverted {
-				o.Command = "piton guard: revert entry 1: it was not confirmed within 1s"
-				guard := m.Tuner(o)
-				p, err := guard.PlanUndo(t.Context(), change.UndoRequest{IDs: []uint64{1}})
+				p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{IDs: []uint64{1}})
 				require.NoError(t, err)
-				assert.Equal(t, []uint64(nil), carry(t, guard, p).Undone)
+				p.Origin.Kind, p.Again = journal.ByGuard, nil
+				assert.Equal(t, []uint64(nil), carry(t, tuner, p).Undone)
 			}
 			outcome := undo(t, tuner, change.UndoRequest{Last: 1})
 			assert.Equal(t, []string{"policy BATCH to " + tt.want + ": done"}, brief(outcome.Changes))

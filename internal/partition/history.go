@@ -1,10 +1,10 @@
 package partition
 
 import (
-	"strings"
-
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
+	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 )
 
@@ -69,22 +69,32 @@ func pastFor(entries []change.Entry, cpus cpuset.Set, force bool) History {
 
 func past(entries []change.Entry, leftAlone bool) History {
 	h := History{items: map[attr.Key]*item{}}
-	left := standingOf(entries)
+	left := history.WhatIsLeft(entries, made)
 	for i := range entries {
 		e := &entries[i]
-		isolated, included, ok := parseReason(e.Reason)
-		if !ok || e.Undone || e.PastBoot || e.ChangedNothing() || len(e.Undoes) > 0 || !leftAlone && left.over[e.ID] {
+		cpus, mixed := e.Origin.CPUs, e.Origin.Kind == journal.ByProfile
+		if cpus.Empty() || e.Undone || e.PastBoot || e.ChangedNothing() || len(e.Undoes) > 0 || !leftAlone && left.Over[e.ID] {
 			continue
 		}
-		mixed := strings.Contains(e.Reason, reasonsEnd)
-		h.events = append(h.events, event{e.ID, e.Sweep, h.Apart().Or(isolated).AndNot(included), mixed})
+		apart := h.Apart().Or(cpus)
+		if e.Origin.Kind == journal.ByInclude {
+			apart = h.Apart().AndNot(cpus)
+		}
+		h.events = append(h.events, event{e.ID, e.Sweep, apart, mixed})
 		for _, c := range e.Changes {
-			if left.masks[e.ID][c.Key()] {
-				h.take(c, isolated, mixed)
+			if left.Keys[e.ID][c.Key()] {
+				h.take(c, cpus, mixed)
 			}
 		}
 	}
 	return h
+}
+
+// made reports whether a change is one of a mask by an isolate or an include, and in force as far
+// as is known.
+func made(e *change.Entry, c change.Change) bool {
+	_, mask := c.After.(cpuset.Set)
+	return mask && !e.Origin.CPUs.Empty() && (c.Status == attr.Done || c.Status == attr.Planned)
 }
 
 // take adds a change of a mask; of a mixed entry, only what isolated the CPUs.
@@ -142,34 +152,4 @@ func (h *History) before(startTicks uint64) int {
 		}
 	}
 	return last
-}
-
-// The words that begin the reason of journal entries; the CPUs follow.
-const (
-	isolateWord = "isolate "
-	includeWord = "include "
-	reasonsEnd  = "; " // before one of several reasons
-)
-
-// WithIsolation is the reason of a change that isolates CPUs among other things,
-// so that Include knows of it.
-func WithIsolation(reason string, cpus cpuset.Set) string {
-	return reason + reasonsEnd + isolateWord + cpus.String()
-}
-
-// parseReason reads the reason of an entry: the CPUs that it isolated, or included.
-func parseReason(text string) (isolated, included cpuset.Set, ok bool) {
-	if i := strings.LastIndex(text, reasonsEnd); i >= 0 {
-		text = text[i+len(reasonsEnd):]
-	}
-	into, rest := &isolated, ""
-	if rest, ok = strings.CutPrefix(text, isolateWord); !ok {
-		into = &included
-		if rest, ok = strings.CutPrefix(text, includeWord); !ok {
-			return isolated, included, false
-		}
-	}
-	set, err := cpuset.Parse(rest)
-	*into = set
-	return isolated, included, err == nil && !set.Empty()
 }

@@ -27,7 +27,7 @@ type Inclusion struct {
 // are set too. The error is an Error.
 func Include(f Facts, cpus cpuset.Set, past History, force bool) (Inclusion, error) {
 	var out Inclusion
-	p := includer{f: &f, past: &past, out: &out, force: force, g: newGrouped(includeWord + cpus.String())}
+	p := includer{f: &f, past: &past, out: &out, force: force, g: newGrouped("include " + cpus.String())}
 	ours := cpus.And(past.Apart())
 	p.remaining = past.Apart().AndNot(cpus)
 	// A restored mask that has all CPUs online is given those that are offline, too, and the

@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
@@ -110,10 +111,7 @@ func TestIncludeOfAProfile(t *testing.T) {
 	before := w.masks()
 	out, err := Isolate(w.f, set(t, "4-7"))
 	require.NoError(t, err)
-	for i := range out.Requests {
-		out.Requests[i].Reason = WithIsolation("profile rt.toml", set(t, "4-7"))
-	}
-	w.carryOut(out.Requests)
+	w.carryOut(out.Requests, journal.Origin{Kind: journal.ByProfile, CPUs: set(t, "4-7")})
 	e, pinned := &w.entries[0], w.f.Tasks[0].key()
 	placed := w.f.Tasks[6].key() // 10, had 2-5
 	for i := range e.Changes {
@@ -191,9 +189,9 @@ func TestIncludeIsolatedAtBoot(t *testing.T) {
 
 func TestPast(t *testing.T) {
 	entries := []change.Entry{
-		{ID: 1, Reason: "isolate 4-7"}, {ID: 2, Reason: "least-loaded: cpu 5"}, {ID: 3, Reason: "isolate 2", Undone: true},
-		{ID: 4, Reason: "isolate 1", PastBoot: true}, {ID: 5, Reason: "include 4"}, {ID: 6, Reason: "include 5", Undoes: []uint64{3}},
-		{ID: 7, Reason: "isolate x"}, {ID: 8, Reason: "isolate "},
+		{ID: 1, Origin: isolated(t, "4-7")}, {ID: 2, Reason: "isolate 3"}, {ID: 3, Origin: isolated(t, "2"), Undone: true},
+		{ID: 4, Origin: isolated(t, "1"), PastBoot: true}, {ID: 5, Origin: journal.Origin{Kind: journal.ByInclude, CPUs: set(t, "4")}},
+		{ID: 6, Origin: isolated(t, "5"), Undoes: []uint64{3}},
 	}
 	past := Past(entries)
 	assert.Equal(t, "5-7", past.Apart().String())
@@ -312,16 +310,4 @@ func (w *world) check(seed int64, step int) {
 			require.True(w, left.SubsetOf(task.Mask) || task.Mask.SubsetOf(left), "seed %d, step %d: task %d has %s for %s", seed, step, task.TID, task.Mask, left)
 		}
 	}
-}
-
-func FuzzParseReason(f *testing.F) {
-	for _, seed := range []string{"isolate 4-7", "include 1,3", "isolate", "isolate 4-", "include x"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		isolated, included, ok := parseReason(text)
-		if ok != (isolated.Len()+included.Len() > 0) {
-			t.Fatalf("%q: %v %s %s", text, ok, isolated, included)
-		}
-	})
 }

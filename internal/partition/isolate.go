@@ -34,7 +34,7 @@ func Isolate(f Facts, cpus cpuset.Set) (Isolation, error) {
 	case out.Rest.Empty():
 		return out, errorf("isolating %s would leave no CPU for ordinary tasks; isolated already: %s", cpus.InWords(), f.Online.AndNot(cpus).InWords())
 	}
-	p := isolator{f: &f, out: &out, g: newGrouped(isolateWord + cpus.String()), lines: map[kernel.TID]*irq.IRQ{}}
+	p := isolator{f: &f, out: &out, g: newGrouped("isolate " + cpus.String()), lines: map[kernel.TID]*irq.IRQ{}}
 	p.masks()
 	p.tasks()
 	p.irqs()

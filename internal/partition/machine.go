@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 )
 
@@ -55,6 +56,7 @@ func (m Machine) Isolate(ctx context.Context, cpus cpuset.Set) (change.Plan, Iso
 	if err != nil {
 		return plan, out, err
 	}
+	plan.Origin = journal.Origin{Kind: journal.ByIsolate, CPUs: cpus}
 	plan.Changes = out.cede(living(plan.Changes))
 	plan.Sweep = &change.Sweep{AtTicks: f.Ticks, Again: func(context.Context) ([]change.Request, error) {
 		_, again, err := look()
@@ -145,6 +147,7 @@ func (m Machine) Include(ctx context.Context, cpus cpuset.Set, force bool) (plan
 		return plan, err
 	}
 	merge(&plan, more)
+	plan.Origin = journal.Origin{Kind: journal.ByInclude, CPUs: cpus}
 	plan.Changes = append(plan.Changes, out.Refused...)
 	f.warn(&plan)
 	for _, n := range out.Notes {

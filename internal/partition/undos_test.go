@@ -82,7 +82,7 @@ func TestUndoUnderAnother(t *testing.T) {
 }
 
 func TestUndoThatDidNotEnd(t *testing.T) {
-	entries := []change.Entry{{ID: 1, Reason: "isolate 4-7"}, {ID: 2, Undoes: []uint64{1}}}
+	entries := []change.Entry{{ID: 1, Origin: isolated(t, "4-7")}, {ID: 2, Undoes: []uint64{1}}}
 	past := Past(entries)
 	assert.Equal(t, "4-7", past.Apart().String())
 	entries[1].Finished = true

@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
@@ -112,11 +113,11 @@ func (w *world) set(e *change.Entry, k attr.Key, mask cpuset.Set) {
 }
 
 // carryOut carries requests out and journals them.
-func (w *world) carryOut(requests []change.Request) {
+func (w *world) carryOut(requests []change.Request, origin journal.Origin) {
 	if len(requests) == 0 {
 		return
 	}
-	e := change.Entry{ID: uint64(len(w.entries) + 1), Reason: requests[0].Reason, Sweep: w.f.Ticks, Finished: true}
+	e := change.Entry{ID: uint64(len(w.entries) + 1), Origin: origin, Sweep: w.f.Ticks, Finished: true}
 	for _, r := range requests {
 		for k, mask := range asked(r) {
 			w.set(&e, k, mask)
@@ -126,7 +127,7 @@ func (w *world) carryOut(requests []change.Request) {
 	w.f.Ticks++
 	past := Past(w.entries)
 	for _, r := range requests {
-		restores := len(r.Targets) > 0 && strings.HasPrefix(r.Reason, includeWord) && past.Apart().SubsetOf(w.f.Online)
+		restores := len(r.Targets) > 0 && origin.Kind == journal.ByInclude && past.Apart().SubsetOf(w.f.Online)
 		assert.Equal(w, restores, r.Restore)
 	}
 }
@@ -150,8 +151,13 @@ func (w *world) isolate(cpus string) Isolation {
 	w.f.Reserved = past.Apart()
 	out, err := Isolate(w.f, set(w, cpus))
 	require.NoError(w, err)
-	w.carryOut(out.Requests)
+	w.carryOut(out.Requests, isolated(w, cpus))
 	return out
+}
+
+// isolated is the origin of an isolate.
+func isolated(t testing.TB, cpus string) journal.Origin {
+	return journal.Origin{Kind: journal.ByIsolate, CPUs: set(t, cpus)}
 }
 
 func (w *world) include(cpus string) Inclusion {
@@ -159,7 +165,7 @@ func (w *world) include(cpus string) Inclusion {
 	out, err := Include(w.f, set(w, cpus), Past(w.entries), false)
 	require.NoError(w, err)
 	if len(out.Undo) == 0 {
-		w.carryOut(out.Requests)
+		w.carryOut(out.Requests, journal.Origin{Kind: journal.ByInclude, CPUs: set(w, cpus)})
 		return out
 	}
 	w.undo(out.Undo...)

@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
@@ -60,33 +61,21 @@ type capturer struct {
 	o        CaptureOptions
 	p        *Profile
 	isolated cpuset.Set
-	touched  map[touch]bool
-}
-
-// touch is something that piton has changed.
-type touch struct {
-	tid        kernel.TID
-	startTicks uint64
-	path       string
-	attribute  attr.Attribute
+	touched  map[attr.Key]bool // what piton has changed; of a file without its attribute
 }
 
 // touchedBy finds what is in force of the journal.
-func touchedBy(entries []change.Entry) map[touch]bool {
-	out := map[touch]bool{}
-	for _, e := range entries {
-		if e.PastBoot || e.Undone || len(e.Undoes) > 0 {
-			continue
-		}
-		for _, c := range e.Changes {
-			if c.Status != attr.Done && c.Status != attr.Planned && !c.Taken {
-				continue
+func touchedBy(entries []change.Entry) map[attr.Key]bool {
+	out := map[attr.Key]bool{}
+	left := history.WhatIsLeft(entries, func(e *change.Entry, c change.Change) bool {
+		return !e.PastBoot && !e.Undone && (c.Took() || c.Status == attr.Planned)
+	})
+	for _, keys := range left.Keys {
+		for k := range keys {
+			if k.Path != "" {
+				k.Attribute = ""
 			}
-			if c.Path != "" {
-				out[touch{path: c.Path}] = true
-				continue
-			}
-			out[touch{tid: c.TID, startTicks: c.StartTicks, attribute: c.Attribute}] = true
+			out[k] = true
 		}
 	}
 	return out
@@ -102,7 +91,7 @@ func (c *capturer) asked(t *sample.Task) bool {
 	return (c.o.Only == nil || c.o.Only[t.TGID]) && c.within(t.Affinity)
 }
 
-func (c *capturer) changed(path string) bool { return c.o.All || c.touched[touch{path: path}] }
+func (c *capturer) changed(path string) bool { return c.o.All || c.touched[attr.Key{Path: path}] }
 
 func (c *capturer) note(format string, args ...any) {
 	c.p.Notes = append(c.p.Notes, fmt.Sprintf(format, args...))
@@ -175,7 +164,7 @@ func (c *capturer) ofNode(comm string, mask cpuset.Set) bool {
 
 // set reports whether piton has set the attribute of the task.
 func (c *capturer) set(t *sample.Task, a attr.Attribute) bool {
-	return c.touched[touch{tid: t.TID, startTicks: t.StartTicks, attribute: a}]
+	return c.touched[attr.Key{ID: attr.ID{TID: t.TID, StartTicks: t.StartTicks}, Attribute: a}]
 }
 
 // shape is what a thread has, by attribute; one that cannot be read, or not be

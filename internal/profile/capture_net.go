@@ -95,7 +95,7 @@ func (c *capturer) sysctls() {
 // sysctlsInUse adds what piton has set, and the size of RFS's table.
 func (c *capturer) sysctlsInUse(names map[string]bool) {
 	for t := range c.touched {
-		if file, ok := sysctlOf(t.path); ok {
+		if file, ok := sysctlOf(t.Path); ok {
 			names[file] = true
 		}
 	}

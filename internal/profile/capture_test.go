@@ -162,11 +162,13 @@ func TestCaptureJournal(t *testing.T) {
 	m.line(25, "eth1", "eth1", "0-7", 0)
 	made := func(c change.Change) change.Change { c.Status = attr.Done; return c }
 	entries := []change.Entry{
-		{Changes: []change.Change{made(change.Change{Object: attr.Object{TID: 100, StartTicks: 1000}, Attribute: attr.Nice})}},
-		{Changes: []change.Change{made(change.Change{Object: attr.Object{Path: "/proc/sys/kernel/numa_balancing"}}), made(change.Change{Object: attr.Object{Path: irq.AffinityFile(25)}})}},
-		{Undone: true, Changes: []change.Change{made(change.Change{Object: attr.Object{TID: 100, StartTicks: 1000}, Attribute: attr.Policy})}},
-		{PastBoot: true, Changes: []change.Change{made(change.Change{Object: attr.Object{TID: 1, StartTicks: 10}, Attribute: attr.Nice})}},
-		{Changes: []change.Change{made(change.Change{Object: attr.Object{TID: 1, StartTicks: 11}, Attribute: attr.Nice})}}, // a number used again
+		{ID: 1, Changes: []change.Change{made(change.Change{Object: attr.Object{TID: 100, StartTicks: 1000}, Attribute: attr.Nice})}},
+		{ID: 2, Changes: []change.Change{made(change.Change{Object: attr.Object{Path: "/proc/sys/kernel/numa_balancing"}}), made(change.Change{Object: attr.Object{Path: irq.AffinityFile(25)}})}},
+		{ID: 3, Undone: true, Changes: []change.Change{made(change.Change{Object: attr.Object{TID: 100, StartTicks: 1000}, Attribute: attr.Policy})}},
+		{ID: 4, PastBoot: true, Changes: []change.Change{made(change.Change{Object: attr.Object{TID: 1, StartTicks: 10}, Attribute: attr.Nice})}},
+		{ID: 5, Changes: []change.Change{made(change.Change{Object: attr.Object{TID: 1, StartTicks: 11}, Attribute: attr.Nice})}}, // a number used again
+		{ID: 6, Changes: []change.Change{made(change.Change{Object: attr.Object{TID: 1, StartTicks: 10}, Attribute: attr.Nice})}},
+		{ID: 7, Undoes: []uint64{6}, Changes: []change.Change{made(change.Change{Object: attr.Object{TID: 1, StartTicks: 10}, Attribute: attr.Nice})}}, // a part
 	}
 	p := Capture(m.State, CaptureOptions{Journal: entries})
 	golden(t, "journal.toml", p)

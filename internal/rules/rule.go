@@ -140,10 +140,6 @@ type Rule struct {
 	matcher matcher
 }
 
-// TitleBegins is what every Title begins with, and so the reason of every entry that a
-// rule makes in the journal.
-const TitleBegins = `rule "`
-
 // Title is what messages call the rule.
 func (r *Rule) Title() string { return "rule " + strconv.Quote(r.Name) }
 

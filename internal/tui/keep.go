@@ -12,6 +12,7 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/change"
+	"piton/internal/change/history"
 	"piton/internal/tui/dialog"
 )
 
@@ -195,7 +196,7 @@ func (m *Model) lookAtReverts(ended []change.GuardState) tea.Cmd {
 	return func() tea.Msg {
 		entries, _, _ := m.deps.Journal.Entries() // the journal's view tells what is wrong with it
 		var failed []string
-		for _, d := range change.Deeds(entries, nil) {
+		for _, d := range history.Operations(entries, nil) {
 			if why := d.RevertFailed(); why != "" && slices.ContainsFunc(ended, func(g change.GuardState) bool { return g.Entry == d.ID }) {
 				failed = append(failed, fmt.Sprintf("entry %d: %s", d.ID, why))
 			}

@@ -227,7 +227,7 @@ func (k kept) Entries() ([]change.Entry, []journal.Damage, error) { return k, ni
 func TestRevertThatFailedIsSaid(t *testing.T) {
 	made := change.Entry{ID: 7, Finished: true, Changes: []change.Change{{Object: attr.Object{PID: 10, TID: 10}, Attribute: attr.Nice,
 		Before: attr.NiceValue(0), After: attr.NiceValue(15), Status: attr.Done}}}
-	revert := change.Entry{ID: 8, Finished: true, Undoes: []uint64{7}, Command: "piton guard: revert entry 7: it was not confirmed within 2s",
+	revert := change.Entry{ID: 8, Finished: true, Undoes: []uint64{7}, Origin: journal.Origin{Kind: journal.ByGuard},
 		Changes: slices.Clone(made.Changes)}
 	revert.Changes[0].Status, revert.Changes[0].Err = attr.Failed, attr.NotPermitted(syscall.EACCES)
 	states := []change.GuardState{{Entry: 7, Left: time.Second, PID: 4711}}

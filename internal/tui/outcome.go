@@ -13,6 +13,7 @@ import (
 	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/field"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/rows"
@@ -178,7 +179,7 @@ func (a *result) sentence(arrow string) string {
 		return a.divided(dialog.Who(done))
 	}
 	c := done[0]
-	text := fmt.Sprintf("%s %s %s (was %s)", dialog.Who(done), arrow, c.Attribute.Words(c.After), change.OrNone(c.Before))
+	text := fmt.Sprintf("%s %s %s (was %s)", dialog.Who(done), arrow, c.Attribute.Words(c.After), history.OrNone(c.Before))
 	if slices.ContainsFunc(done, func(o change.Change) bool {
 		return o.Attribute != c.Attribute || !o.Attribute.Alike(o.Before, c.Before) || !o.Attribute.Alike(o.After, c.After)
 	}) {

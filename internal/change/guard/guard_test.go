@@ -18,6 +18,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/kernel"
 	"piton/internal/kernel/kerneltest"
@@ -303,7 +304,7 @@ func TestGuardOfAnotherNamespace(t *testing.T) {
 		p.word(wordStart).Add(1)
 		assert.Empty(t, b.list()[0].Words(), "it is not called lost")
 		assert.Equal(t, "waiting", b.list()[0].State)
-		assert.Equal(t, word == wordTimeNS, b.list()[0].Left == change.LeftUnknown, "it has another clock")
+		assert.Equal(t, word == wordTimeNS, b.list()[0].Left == history.LeftUnknown, "it has another clock")
 		require.NoError(t, b.Keep(o.Entry))
 		b.ended(g)
 		assert.Equal(t, raised, b.level())

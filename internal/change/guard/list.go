@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piton/internal/change"
+	"piton/internal/change/history"
 	"piton/internal/kernel"
 )
 
@@ -59,7 +60,7 @@ func (p *page) look() change.GuardState {
 	there, stopped := p.alive()
 	g := change.GuardState{
 		PID: int(p.word(wordPID).Load()), Entry: p.entry(), State: p.state().String(),
-		Command: p.text(journalEnd, commandEnd), Caveats: p.caveats(), Left: change.LeftUnknown,
+		Command: p.text(journalEnd, commandEnd), Caveats: p.caveats(), Left: history.LeftUnknown,
 		Lost: !there, Stopped: stopped, Making: there && !stopped && p.state() == Making, Waiting: there && !stopped && p.state() == Waiting,
 	}
 	switch {

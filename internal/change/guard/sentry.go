@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/kernel"
 )
@@ -98,7 +99,7 @@ func (s *sentry) over() bool {
 		return false
 	}
 	s.looked = now
-	return change.Ended(s.bare.Proc, &s.entry)
+	return history.Ended(s.bare.Proc, &s.entry)
 }
 
 // beat shows that the guard runs.
@@ -174,14 +175,12 @@ func (s *sentry) hear(line []byte) byte {
 // its changes as long as it lives, also one that is stopped now; so those are looked for
 // when it has ended.
 func (s *sentry) revert(why string) {
-	why = fmt.Sprintf("piton guard: revert entry %d: %s", s.entry.ID, why)
 	s.listen(0) // it may have got no CPU when piton said more
 	s.back(why, true)
-	trial := slices.ContainsFunc(s.entry.Changes, func(c attr.Change) bool { return len(c.Tried) > 0 })
 	for !s.entry.Finished && !s.gone && !s.undone() {
 		s.beat()
 		if s.listen(step); s.gone || s.entry.Finished {
-			if trial {
+			if s.entry.Origin.Kind == journal.ByTrial {
 				clear(s.reverted) // it may have set a value once more
 			}
 			s.back(why, true) // and record that nothing is left of it
@@ -235,9 +234,11 @@ func (s *sentry) back(why string, first bool) {
 // write records a revert. A journal that cannot be written is not reported: the
 // state is right.
 func (s *sentry) write(why string, plan change.Plan, result change.Outcome) {
+	plan.Origin = journal.Origin{Kind: journal.ByGuard, Why: why}
+	command := journal.GuardCommand(s.entry.ID, why)
 	for end := s.clock.Now() + recordTime; s.clock.Now() < end; s.clock.Sleep(step) {
 		s.beat()
-		if _, err := s.record(why).Record(plan, result); !errors.Is(err, journal.ErrBusy) {
+		if _, err := s.record(command).Record(plan, result); !errors.Is(err, journal.ErrBusy) {
 			return
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/change/history"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 )
@@ -53,9 +54,9 @@ func TestRevertWithoutTheRight(t *testing.T) {
 	assert.Less(t, clock.now, time.Hour+time.Minute, "it does not wait for the newer one")
 	assert.LessOrEqual(t, len(m.Calls()), 6, "nor try for ever")
 
-	deeds := change.Deeds(changetest.Entries(t, j), nil)
-	require.Len(t, deeds[0].Undos, 1)
-	assert.Equal(t, "revert failed: needs CAP_SYS_NICE", deeds[0].RevertFailed())
+	operations := history.Operations(changetest.Entries(t, j), nil)
+	require.Len(t, operations[0].Undos, 1)
+	assert.Equal(t, "revert failed: needs CAP_SYS_NICE", operations[0].RevertFailed())
 }
 
 // racing is a bed on which something happens while a guard's process is looked for.

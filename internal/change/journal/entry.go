@@ -15,6 +15,7 @@ import (
 type Entry struct {
 	ID       uint64
 	Time     time.Time
+	Origin   Origin
 	User     string // who, "root" or "balu (sudo)"
 	Command  string // argv, or the key's action
 	Reason   string
@@ -197,7 +198,7 @@ func (e *Entry) take(rec Record, here Where) {
 		return
 	}
 	if rec.Kind == Begin {
-		e.Time, e.User, e.Command, e.Reason = rec.Time, rec.User, rec.Command, rec.Reason
+		e.Time, e.Origin, e.User, e.Command, e.Reason = rec.Time, rec.Origin, rec.User, rec.Command, rec.Reason
 		e.Undoes, e.Targets, e.Sweep, e.Ticks = rec.Undoes, rec.Targets, rec.Sweep, rec.Ticks
 		e.PastBoot, e.Foreign = rec.Boot != here.Boot, rec.Namespaces.differs(here.Namespaces)
 	}

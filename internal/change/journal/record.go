@@ -26,6 +26,7 @@ type Record struct {
 	Time       time.Time     `json:"time"`
 	Boot       string        `json:"boot,omitempty"` // of begin, as what follows up to Changes
 	Namespaces Namespaces    `json:"ns,omitzero"`
+	Origin     Origin        `json:"origin,omitzero"`
 	User       string        `json:"user,omitempty"`
 	Command    string        `json:"command,omitempty"`
 	Reason     string        `json:"reason,omitempty"` // of end: what was found out
@@ -49,7 +50,8 @@ const (
 	End   Kind = "end"   // what became of it
 )
 
-const version = 2
+// version is the format that is written; that before it, without origins, is read, too.
+const version = 3
 
 // Target is one thing that was asked for.
 type Target struct {
@@ -98,14 +100,19 @@ func parse(line []byte) (Record, error) {
 	if err := json.Unmarshal(body, &r); err != nil {
 		return r, fmt.Errorf("entry %d: %w", r.ID, err)
 	}
-	if r.Version != version {
+	if !known(r.Version) {
 		return Record{}, fmt.Errorf("version %d, this piton reads %d", r.Version, version)
+	}
+	if r.Version < version && r.Kind == Begin {
+		r.Origin = originOf2(&r)
 	}
 	if r.Kind != Head && r.ID == 0 || r.Last < r.ID {
 		return Record{}, errors.New("no valid number")
 	}
 	return r, nil
 }
+
+func known(v int) bool { return v == version || v == version-1 }
 
 // sound returns what the checksum of a line covers.
 func sound(line []byte) (body []byte, err error) {
@@ -139,7 +146,7 @@ type numbers struct {
 func numbersOf(line []byte) numbers {
 	var r numbers
 	body, err := sound(line)
-	if err != nil || json.Unmarshal(body, &r) != nil || r.Version != version || r.Kind != Head && r.ID == 0 || r.Last < r.ID {
+	if err != nil || json.Unmarshal(body, &r) != nil || !known(r.Version) || r.Kind != Head && r.ID == 0 || r.Last < r.ID {
 		return numbers{}
 	}
 	return r

@@ -89,12 +89,32 @@ func (a *actor) overtaken(c *cell) bool {
 	return false
 }
 
+// origin is what entries of the actor are to say of it.
+func (a *actor) origin() journal.Origin {
+	switch {
+	case a.guard != nil:
+		return journal.Origin{Kind: journal.ByGuard}
+	case a.undoes:
+		return journal.Origin{Kind: journal.ByUndo}
+	case a.tries:
+		return journal.Origin{Kind: journal.ByTrial}
+	case !a.isolates.Empty():
+		return journal.Origin{Kind: journal.ByIsolate, CPUs: a.isolates}
+	case a.fate.standing:
+		return journal.Origin{Kind: journal.ByRule}
+	}
+	return journal.Origin{Kind: journal.ByUser}
+}
+
 // told checks that what an entry says was done was.
 func (d *disk) told(e journal.Entry) {
 	if e.PastBoot || d.hurt[e.ID] || len(d.author[e.ID]) == 0 {
 		return
 	}
 	by := d.author[e.ID][len(d.author[e.ID])-1]
+	if is := by.origin(); e.Origin.Kind != is.Kind || !e.Origin.CPUs.Equal(is.CPUs) {
+		d.w.violate("entry %d of journal %s says that it is by %+v, and it is by %+v", e.ID, d.name, e.Origin, is)
+	}
 	for _, c := range e.Changes {
 		if c.Status != attr.Done {
 			continue

@@ -10,6 +10,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/guard"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -113,7 +114,7 @@ func (a *actor) tuner(command string, journalled bool) *change.Tuner {
 		o.Journal = journal.New(&store{disk: a.disk, a: a}, a.where())
 		o.Journal.Now = its.Now
 		if a.fate.standing {
-			o.Journal.Gone = func(e *change.Entry) bool { return change.Ended(v.proc(), e) }
+			o.Journal.Gone = func(e *change.Entry) bool { return history.Ended(v.proc(), e) }
 		}
 		if a.fate.compacts {
 			o.Journal.CompactAt, o.Journal.KeepEntries = 2_000, 2
@@ -305,7 +306,7 @@ func (a *actor) sweep() {
 		plan, err := t.Plan(ctx, requests)
 		plan.Changes = slices.DeleteFunc(plan.Changes, func(c change.Change) bool { return c.Status == attr.Refused && c.Gone() })
 		plan.Sweep = &change.Sweep{AtTicks: at, Again: func(context.Context) ([]change.Request, error) { return a.sweeping(t, cpus) }}
-		plan.Again = look
+		plan.Again, plan.Origin = look, a.origin()
 		plan.Need(change.Isolation, "isolating leaves few CPUs for everything else")
 		return plan, err
 	}

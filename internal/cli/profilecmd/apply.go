@@ -10,12 +10,12 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/journal"
 	"piton/internal/cli/app"
 	"piton/internal/cli/changes"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
-	"piton/internal/partition"
 	"piton/internal/profile"
 )
 
@@ -98,14 +98,15 @@ func runApply(ctx context.Context, a *app.App, file string, o profileOptions) er
 // profilePlan plans what a profile wants. A profile that isolates CPUs is resolved again
 // for tasks that were started meanwhile.
 func profilePlan(ctx context.Context, a *app.App, t *change.Tuner, p *profile.Profile, r *profile.Resolution, file string) (change.Plan, error) {
-	reason := "profile " + fileName(file)
+	reason, origin := "profile "+fileName(file), journal.Origin{Kind: journal.ByProfile}
 	if r.SetsApart() {
-		reason = partition.WithIsolation(reason, r.Isolates)
+		reason, origin.CPUs = reason+"; isolate "+r.Isolates.String(), r.Isolates
 	}
 	plan, err := t.Plan(ctx, r.Requests(reason))
 	if err != nil {
 		return plan, err
 	}
+	plan.Origin = origin
 	plan.Changes = append(plan.Changes, r.Blocked()...)
 	if r.Isolates.Empty() || !plan.WillChange() {
 		return plan, nil

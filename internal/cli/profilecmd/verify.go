@@ -7,6 +7,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
@@ -56,7 +57,7 @@ func verify(a *app.App, r *profile.Resolution, out output.Format) error {
 		outcome = exit.With(exit.Drift,
 			fmt.Errorf("%d of %d settings have drifted, %d items mean nothing here", len(drift), len(r.Wants), missing))
 	}
-	setters, view := change.Setters(journalEntries(a)), a.TunerWith(nil).NewView()
+	setters, view := history.Setters(journalEntries(a)), a.TunerWith(nil).NewView()
 	var rows []drifted
 	for i := range drift {
 		by, entry := setBy(&drift[i], setters, view)
@@ -133,7 +134,7 @@ var (
 )
 
 // setBy is who set the value that is in force, and by which entry of the journal, 0 for none.
-func setBy(w *profile.Want, setters map[attr.Key]change.Setter, view *attr.View) (who string, entry uint64) {
+func setBy(w *profile.Want, setters map[attr.Key]history.Setter, view *attr.View) (who string, entry uint64) {
 	c := change.Change{Object: attr.Object{PID: w.PID, TID: w.TID, StartTicks: w.StartTicks, Path: w.Path}, Attribute: w.Attribute}
 	last, ok := setters[c.Key()]
 	gone, lapsed := view.Lapsed(c, last.Value, w.Actual)

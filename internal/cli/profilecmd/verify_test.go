@@ -8,6 +8,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/change/history"
 	"piton/internal/cpuset"
 	"piton/internal/profile"
 )
@@ -21,7 +22,7 @@ func TestSetBy(t *testing.T) {
 	tuner := m.Tuner(change.Options{Journal: j, User: "root"})
 	who := func() string {
 		w := profile.Want{Attribute: attr.Affinity, PID: 10, TID: 10, StartTicks: 1010, Expected: cpuset.Of(2), Actual: m.Task(10).Affinity, Known: true}
-		by, _ := setBy(&w, change.Setters(changetest.Entries(t, j)), tuner.NewView())
+		by, _ := setBy(&w, history.Setters(changetest.Entries(t, j)), tuner.NewView())
 		return by
 	}
 	assert.Equal(t, "not piton", who())

@@ -7,6 +7,7 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/change"
+	"piton/internal/change/history"
 	"piton/internal/chart"
 	"piton/internal/cli/app"
 	"piton/internal/cli/autocmd"
@@ -160,7 +161,7 @@ func sentences(d daemon.Deed) []string {
 	}
 	out := []string{}
 	for _, of := range group.By(changed, func(c *change.Change) string { return string(c.Attribute) }) {
-		out = append(out, string(of[0].Attribute)+" "+change.FromTo(of))
+		out = append(out, string(of[0].Attribute)+" "+history.FromTo(of))
 	}
 	return out
 }

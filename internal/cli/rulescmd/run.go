@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/change"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
@@ -69,7 +70,7 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 	}
 	a.WarnLostGuards()
 	proc := procfs.New(a.HostRoot)
-	j.Gone = func(e *change.Entry) bool { return change.Ended(proc, e) }
+	j.Gone = func(e *change.Entry) bool { return history.Ended(proc, e) }
 	j.CompactAt = 1 << 20 // seldom: each time it asks for every process whether it still runs
 	if !o.dryRun {
 		release, err := daemon.NewInstance(kernel.EUID(), j.Path()).Acquire(shell.Join(append([]string{"piton"}, a.Args...)...))

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/change"
+	"piton/internal/change/history"
 	"piton/internal/cli/app"
 	"piton/internal/cli/changes"
 	"piton/internal/cli/exit"
@@ -67,9 +68,9 @@ func runJournal(a *app.App, o journalOptions, ids []uint64) error {
 		a.Warn("%v", d)
 	}
 	guards, guardsErr := a.Guards().List()
-	deeds := change.Deeds(entries, guards)
-	for id, f := range change.Check(context.Background(), a.TunerWith(j), deeds) {
-		deeds[slices.IndexFunc(deeds, func(d change.Deed) bool { return d.ID == id })].Found = f
+	operations := history.Operations(entries, guards)
+	for id, f := range change.Check(context.Background(), a.TunerWith(j), operations) {
+		operations[slices.IndexFunc(operations, func(d history.Operation) bool { return d.ID == id })].Found = f
 	}
 	if len(ids) > 0 {
 		e, err := entryNumbered(entries, ids[0])
@@ -77,21 +78,21 @@ func runJournal(a *app.App, o journalOptions, ids []uint64) error {
 			return err
 		}
 		if !o.output.JSON() {
-			journalParts(a, e, deeds)
+			journalParts(a, e, operations)
 			return nil
 		}
 		entries = []change.Entry{e}
 	}
 	if n := o.count.N; n > 0 {
 		entries = entries[max(len(entries)-n, 0):]
-		deeds = deeds[max(len(deeds)-n, 0):]
+		operations = operations[max(len(operations)-n, 0):]
 	}
 	if o.output.JSON() {
-		journalJSON(a, entries, deeds)
+		journalJSON(a, entries, operations)
 		return guardsErr
 	}
 	a.WarnLostGuards()
-	journalTable(deeds).Write(a)
+	journalTable(operations).Write(a)
 	return guardsErr
 }
 
@@ -104,36 +105,36 @@ func entryNumbered(entries []change.Entry, id uint64) (change.Entry, error) {
 	return change.Entry{}, fmt.Errorf("there is no journal entry %d", id)
 }
 
-// journalTable has a row for each deed, as the screen has.
-func journalTable(deeds []change.Deed) *output.Table {
+// journalTable has a row for each operation, as the screen has.
+func journalTable(operations []history.Operation) *output.Table {
 	t := output.NewTable(">ENTRY", "TIME", "USER", "WHAT", "CHANGE", "STATE", "COMMAND")
-	for i := range deeds {
-		d := &deeds[i]
+	for i := range operations {
+		d := &operations[i]
 		t.Add(d.ID, d.Time.Local().Format(time.DateTime), d.User, d.What(), d.Change(), d.State(), d.Command)
 	}
 	return t
 }
 
 // journalParts lists the parts of an entry: its changes, and what undid it.
-func journalParts(a *app.App, e change.Entry, deeds []change.Deed) {
+func journalParts(a *app.App, e change.Entry, operations []history.Operation) {
 	changes.Write(a, e.Changes, output.Format{}, false)
-	for i := range deeds {
-		for u := range deeds[i].Undos {
-			if deeds[i].ID == e.ID {
-				fmt.Fprintln(a.Out, deeds[i].UndoLine(&deeds[i].Undos[u]))
+	for i := range operations {
+		for u := range operations[i].Undos {
+			if operations[i].ID == e.ID {
+				fmt.Fprintln(a.Out, operations[i].UndoLine(&operations[i].Undos[u]))
 			}
 		}
 	}
 }
 
 // journalJSON writes the entries as they are recorded, undos too.
-func journalJSON(a *app.App, entries []change.Entry, deeds []change.Deed) {
+func journalJSON(a *app.App, entries []change.Entry, operations []history.Operation) {
 	for _, e := range entries {
 		r := recorded{Entry: e, state: "undoes " + strings.Trim(fmt.Sprint(e.Undoes), "[]")}
-		if i := slices.IndexFunc(deeds, func(d change.Deed) bool { return d.ID == e.ID && len(e.Undoes) == 0 }); i >= 0 {
-			r.state = deeds[i].State()
-			if r.guard = deeds[i].RevertFailed(); deeds[i].Guard != nil {
-				r.guard = deeds[i].Guard.State
+		if i := slices.IndexFunc(operations, func(d history.Operation) bool { return d.ID == e.ID && len(e.Undoes) == 0 }); i >= 0 {
+			r.state = operations[i].State()
+			if r.guard = operations[i].RevertFailed(); operations[i].Guard != nil {
+				r.guard = operations[i].Guard.State
 			}
 		}
 		entryList.JSON(a, r)

@@ -10,6 +10,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/guard"
+	"piton/internal/change/history"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
@@ -97,7 +98,7 @@ type guardRow struct {
 }
 
 func (g guardRow) left() string {
-	if g.Left == change.LeftUnknown {
+	if g.Left == history.LeftUnknown {
 		return ""
 	}
 	return g.Left.Round(time.Second / 10).String()
@@ -106,7 +107,7 @@ func (g guardRow) left() string {
 var guardList = output.NewList("keep", "guard", "a guard that reverts a change unless it is confirmed",
 	output.Col("entry", ">ENTRY", output.Int, "entry of the journal", func(g guardRow) any { return g.Entry }),
 	output.Col("left_s", ">LEFT", output.MaybeNumber, "time left, null in another time namespace",
-		func(g guardRow) any { return output.Known(g.Left.Seconds(), g.Left != change.LeftUnknown) }).As(guardRow.left),
+		func(g guardRow) any { return output.Known(g.Left.Seconds(), g.Left != history.LeftUnknown) }).As(guardRow.left),
 	output.Col("guard_pid", ">GUARD", output.Int, "its process", func(g guardRow) any { return g.PID }),
 	output.Col("state", "STATE", output.Text, "being made, waiting, being reverted, lost, stopped or kept",
 		func(g guardRow) any { return g.state }),
@@ -156,7 +157,7 @@ func whyNotKept(a *app.App, id uint64) error {
 	if err != nil {
 		return err
 	}
-	for _, d := range change.Deeds(entries, nil) {
+	for _, d := range history.Operations(entries, nil) {
 		if why := d.RevertFailed(); d.ID == id && why != "" {
 			return fmt.Errorf("entry %d: %s", id, why)
 		}

@@ -14,6 +14,7 @@ import (
 	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -149,9 +150,9 @@ func TestGone(t *testing.T) {
 	require.Equal(t, Done, deeds[0].Status)
 	entries, _, err := j.Entries()
 	require.NoError(t, err)
-	assert.False(t, change.Ended(procfs.New("/"), &entries[0]))
+	assert.False(t, history.Ended(procfs.New("/"), &entries[0]))
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
-	assert.True(t, change.Ended(procfs.New("/"), &entries[0]))
+	assert.True(t, history.Ended(procfs.New("/"), &entries[0]))
 	assert.Empty(t, InForce(procfs.New("/"), entries))
 }

@@ -11,6 +11,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/guard"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -24,7 +25,7 @@ func BenchmarkStandingPlacement(b *testing.B) {
 	j, err := journal.Open(filepath.Join(dir, "piton", "journal"))
 	require.NoError(b, err)
 	proc := procfs.New("/")
-	j.Gone = func(e *change.Entry) bool { return change.Ended(proc, e) }
+	j.Gone = func(e *change.Entry) bool { return history.Ended(proc, e) }
 	guards := guard.NewLauncher(func(name string) string { return map[string]string{"XDG_STATE_HOME": dir}[name] }, os.Environ(), "")
 	c := &Carrier{Wants: wants{}, Tuner: change.New(change.Options{
 		Sources: attr.Sources{Proc: proc}, Writer: kernel.SystemWriter(), FileWriter: kernel.SystemFiles(),

@@ -1,11 +1,10 @@
 package daemon
 
 import (
-	"strings"
-
 	"piton/internal/change"
+	"piton/internal/change/history"
+	"piton/internal/change/journal"
 	"piton/internal/procfs"
-	"piton/internal/rules"
 )
 
 // InForce are the numbers of the journal's entries that rules made and that concern a
@@ -13,7 +12,7 @@ import (
 func InForce(proc procfs.FS, entries []change.Entry) []uint64 {
 	var ids []uint64
 	for i := range entries {
-		if e := &entries[i]; e.Undoable() && strings.HasPrefix(e.Reason, rules.TitleBegins) && !change.Ended(proc, e) {
+		if e := &entries[i]; e.Undoable() && e.Origin.Kind == journal.ByRule && !history.Ended(proc, e) {
 			ids = append(ids, e.ID)
 		}
 	}

@@ -2,10 +2,11 @@ package daemon
 
 import (
 	"context"
-	"strings"
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
+	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/rules"
 )
@@ -55,7 +56,7 @@ func (c *Carrier) Back(ctx context.Context, applied []rules.Decision, back cpuse
 
 // lapsed asks for the CPUs that a rule gave threads of the process, or would have given them, and
 // that they do not have because some of them were offline. What others have set since stays.
-func (c *Carrier) lapsed(d rules.Decision, back cpuset.Set, setters map[attr.Key]change.Setter, view *attr.View) (out []change.Request) {
+func (c *Carrier) lapsed(d rules.Decision, back cpuset.Set, setters map[attr.Key]history.Setter, view *attr.View) (out []change.Request) {
 	t := c.Tuner
 	want, err := c.Wants.Tuning(d.Rule)
 	if err != nil {
@@ -79,7 +80,7 @@ func (c *Carrier) lapsed(d rules.Decision, back cpuset.Set, setters map[attr.Key
 			given = attr.CPUs(set.Value) // a strategy chose them
 		}
 		now, err := t.Value(attr.Affinity, tid)
-		if err != nil || known && (set.Undone || !strings.HasPrefix(set.Reason, rules.TitleBegins)) || given.And(back).Empty() {
+		if err != nil || known && (set.Undone || set.Origin.Kind != journal.ByRule) || given.And(back).Empty() {
 			continue
 		}
 		_, all := view.Lapsed(last, given, now)

@@ -6,6 +6,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/field"
 	"piton/internal/group"
 )
@@ -26,13 +27,13 @@ func PlanLines(p change.Plan) []Line {
 	var lines []Line
 	for _, g := range alike(p.Changes, attr.Planned, func(c change.Change) string { return attr.Text(c.Before) + "\x00" + attr.Text(c.After) }) {
 		c := g[0]
-		lines = append(lines, Line{Loud, fmt.Sprintf("set %s of %s: %s → %s", c.Attribute.Title(), Who(g), change.OrNone(c.Before), change.OrNone(c.After))})
+		lines = append(lines, Line{Loud, fmt.Sprintf("set %s of %s: %s → %s", c.Attribute.Title(), Who(g), history.OrNone(c.Before), history.OrNone(c.After))})
 	}
 	for _, r := range reasons(p.Requests) {
 		lines = append(lines, Line{Quiet, r})
 	}
 	for _, g := range alike(p.Changes, attr.Unchanged, func(c change.Change) string { return attr.Text(c.After) }) {
-		lines = append(lines, Line{Quiet, fmt.Sprintf("%s of %s is %s already", g[0].Attribute.Title(), Who(g), change.OrNone(g[0].After))})
+		lines = append(lines, Line{Quiet, fmt.Sprintf("%s of %s is %s already", g[0].Attribute.Title(), Who(g), history.OrNone(g[0].After))})
 	}
 	for _, status := range []attr.Status{attr.Refused, attr.Failed} {
 		for _, g := range alike(p.Changes, status, change.Change.Why) {
@@ -76,5 +77,5 @@ func alike(changes []change.Change, status attr.Status, key func(change.Change) 
 	return group.By(of, func(c *change.Change) string { return string(c.Attribute) + "\x00" + key(*c) })
 }
 
-// Who is change.Who, safe to print.
-func Who(changes []change.Change) string { return field.Clean(change.Who(changes)) }
+// Who is history.Who, safe to print.
+func Who(changes []change.Change) string { return field.Clean(history.Who(changes)) }

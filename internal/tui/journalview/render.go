@@ -5,6 +5,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/chart"
 	"piton/internal/tui/list"
 	"piton/internal/tui/rows"
@@ -14,86 +15,86 @@ import (
 // cell is what a column shows of a row.
 type cell = func(l line, th *theme.Theme, width int) (string, theme.Style)
 
-// both is a cell with one text for a deed and one for a change of it.
-func both(deed func(d *change.Deed, width int) string, part func(d *change.Deed, c change.Change) string) cell {
+// both is a cell with one text for an operation and one for a change of it.
+func both(operation func(d *history.Operation, width int) string, part func(d *history.Operation, c change.Change) string) cell {
 	return func(l line, th *theme.Theme, width int) (string, theme.Style) {
 		if c, ok := l.change(); ok {
-			return part(l.deed, c), th.Text
+			return part(l.operation, c), th.Text
 		}
-		return deed(l.deed, width), th.Text
+		return operation(l.operation, width), th.Text
 	}
 }
 
-func nothing(*change.Deed, change.Change) string { return "" }
+func nothing(*history.Operation, change.Change) string { return "" }
 
 var columns = []list.Column[line]{
 	{ID: "id", Title: "ID", Width: 5, Tight: 4, Right: true, Names: true,
-		Cell: both(func(d *change.Deed, _ int) string { return fmt.Sprint(d.ID) }, nothing)},
-	{ID: "when", Title: "WHEN", Width: 16, Tight: 11, Rank: 3, Cell: both(func(d *change.Deed, width int) string {
+		Cell: both(func(d *history.Operation, _ int) string { return fmt.Sprint(d.ID) }, nothing)},
+	{ID: "when", Title: "WHEN", Width: 16, Tight: 11, Rank: 3, Cell: both(func(d *history.Operation, width int) string {
 		if width < 16 {
 			return d.Time.Local().Format("01-02 15:04")
 		}
 		return d.Time.Local().Format("2006-01-02 15:04")
 	}, nothing)},
-	{ID: "who", Title: "WHO", Width: 12, Tight: 8, Rank: 5, Cell: both(func(d *change.Deed, _ int) string { return d.User }, nothing)},
-	{ID: "what", Title: "WHAT", Width: 38, Tight: 24, Rank: 1, Cell: both(func(d *change.Deed, _ int) string { return d.What() }, whatOf)},
-	{ID: "change", Title: "CHANGE", Width: 22, Tight: 12, Rank: 2, Cell: both(func(d *change.Deed, _ int) string { return d.Change() },
-		func(_ *change.Deed, c change.Change) string { return change.FromTo([]change.Change{c}) })},
+	{ID: "who", Title: "WHO", Width: 12, Tight: 8, Rank: 5, Cell: both(func(d *history.Operation, _ int) string { return d.User }, nothing)},
+	{ID: "what", Title: "WHAT", Width: 38, Tight: 24, Rank: 1, Cell: both(func(d *history.Operation, _ int) string { return d.What() }, whatOf)},
+	{ID: "change", Title: "CHANGE", Width: 22, Tight: 12, Rank: 2, Cell: both(func(d *history.Operation, _ int) string { return d.Change() },
+		func(_ *history.Operation, c change.Change) string { return history.FromTo([]change.Change{c}) })},
 	{ID: "state", Title: "STATE", Tight: 24, Cell: state},
 }
 
 // change is the change that a row is about.
 func (l line) change() (c change.Change, ok bool) {
-	if l.part < 2 || l.part-2 >= len(l.deed.Changes) {
+	if l.part < 2 || l.part-2 >= len(l.operation.Changes) {
 		return c, false
 	}
-	return l.deed.Changes[l.part-2], true
+	return l.operation.Changes[l.part-2], true
 }
 
 // whatOf names one change: "affinity of nqueens (3641)", "affinity of irq 24 (eth0)".
-func whatOf(d *change.Deed, c change.Change) string {
+func whatOf(d *history.Operation, c change.Change) string {
 	if c.IsFile() {
 		return " " + c.Attribute.Title() + " of " + c.Object.Object()
 	}
-	return fmt.Sprintf(" %d %s %s", c.TID, change.TaskName(c, d.Changes), c.Attribute)
+	return fmt.Sprintf(" %d %s %s", c.TID, history.TaskName(c, d.Changes), c.Attribute)
 }
 
-// state is what has become of a deed, or of a change.
+// state is what has become of an operation, or of a change.
 func state(l line, th *theme.Theme, _ int) (string, theme.Style) {
 	c, ok := l.change()
 	if !ok {
-		return l.deed.State(), standingStyle(l.deed.Standing(), th)
+		return l.operation.State(), statusStyle(l.operation.Status(), th)
 	}
 	switch {
 	case c.Status == attr.Failed || c.Status == attr.Refused:
 		return string(c.Status) + ": " + c.Why(), th.Bad
-	case l.deed.Found == nil || l.deed.Standing() != l.deed.Found.Standing:
+	case l.operation.Found == nil || l.operation.Status() != l.operation.Found.Status:
 		return string(c.Status), th.Dim
 	}
-	found, looked := l.deed.Found.Changes[c.Key()]
+	found, looked := l.operation.Found.Changes[c.Key()]
 	switch {
 	case !looked:
 		return string(c.Status), th.Dim
 	case found.Why != "":
-		return found.Why, standingStyle(found.Standing, th)
+		return found.Why, statusStyle(found.Status, th)
 	}
-	return found.String(), standingStyle(found.Standing, th)
+	return found.String(), statusStyle(found.Status, th)
 }
 
-func standingStyle(s change.Standing, th *theme.Theme) theme.Style {
+func statusStyle(s history.Status, th *theme.Theme) theme.Style {
 	switch s {
-	case change.InForce:
+	case history.InForce:
 		return th.Good
-	case change.PartlyInForce, change.ChangedSince, change.Lapsed:
+	case history.PartlyInForce, history.ChangedSince, history.Lapsed:
 		return th.Warn
 	}
 	return th.Dim
 }
 
-// finished says that a row is dim: nothing of its deed is in force.
+// finished says that a row is dim: nothing of its operation is in force.
 func finished(l line, th *theme.Theme) (theme.Style, bool) {
-	switch l.deed.Standing() {
-	case change.Undone, change.TaskEnded, change.PastBoot, change.ChangedNothing, change.Foreign:
+	switch l.operation.Status() {
+	case history.Undone, history.TaskEnded, history.PastBoot, history.ChangedNothing, history.Foreign:
 		return th.Dim, l.part == 0
 	}
 	return th.Text, false
@@ -101,15 +102,15 @@ func finished(l line, th *theme.Theme) (theme.Style, bool) {
 
 // across is a row without columns: the command that did it, or an undo of it.
 func across(l line, th *theme.Theme) (r rows.Row, ok bool) {
-	undo := l.part - 2 - len(l.deed.Changes)
+	undo := l.part - 2 - len(l.operation.Changes)
 	switch {
 	case l.part == 1:
-		r.Add(th.Accent, "      "+l.deed.Command)
-		if l.deed.Reason != "" {
-			r.Add(th.Dim, "  "+l.deed.Reason)
+		r.Add(th.Accent, "      "+l.operation.Command)
+		if l.operation.Reason != "" {
+			r.Add(th.Dim, "  "+l.operation.Reason)
 		}
 	case undo >= 0:
-		r.Add(th.Dim, "      "+l.deed.UndoLine(&l.deed.Undos[undo]))
+		r.Add(th.Dim, "      "+l.operation.UndoLine(&l.operation.Undos[undo]))
 	default:
 		return nil, false
 	}
@@ -135,7 +136,7 @@ func (v *View) head(width int, th *theme.Theme) []string {
 		r.Add(th.Bad, "  "+v.err.Error())
 	case !v.read:
 		r.Add(th.Dim, "  reading")
-	case len(v.deeds) == 0:
+	case len(v.operations) == 0:
 		r.Add(th.Dim, "  no changes yet: each change that piton makes is listed here and can be undone")
 	default:
 		r.Add(th.Strong, "  "+v.Position())
@@ -149,8 +150,8 @@ func (v *View) head(width int, th *theme.Theme) []string {
 	}
 	out := []string{r.Render(th, width)}
 	warn := func(text string) { out = append(out, rows.Indented(th, th.Warn, text, width)...) }
-	for i := range v.deeds {
-		d := &v.deeds[i]
+	for i := range v.operations {
+		d := &v.operations[i]
 		if d.Guard != nil && d.Guard.Words() != "" {
 			warn(d.Guard.Words())
 		}
@@ -170,12 +171,12 @@ func (v *View) head(width int, th *theme.Theme) []string {
 
 func (v *View) summary() string {
 	force := 0
-	for i := range v.deeds {
-		if s := v.deeds[i].Standing(); s == change.InForce || s == change.PartlyInForce {
+	for i := range v.operations {
+		if s := v.operations[i].Status(); s == history.InForce || s == history.PartlyInForce {
 			force++
 		}
 	}
-	text := fmt.Sprintf("%s, %d in force", chart.Plural(len(v.deeds), "change"), force)
+	text := fmt.Sprintf("%s, %d in force", chart.Plural(len(v.operations), "change"), force)
 	if n := v.Tags(); n > 0 {
 		text += fmt.Sprintf(", %d tagged", n)
 	}

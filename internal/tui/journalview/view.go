@@ -2,7 +2,7 @@
 // what, and what has become of it. From it one, some or all changes are undone.
 //
 // It changes nothing itself: it says what to undo, and its owner plans, asks and
-// does it. Start at View. What was done is change.Deed's, the list is list.List's.
+// does it. Start at View. What was done is history.Operation's, the list is list.List's.
 package journalview
 
 import (
@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/change"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/tui/list"
 )
@@ -33,14 +34,14 @@ type Options struct {
 // View is the journal's pane.
 type View struct {
 	*list.List[rowID, line]
-	o      Options
-	serial int           // of the last reading
-	deeds  []change.Deed // oldest first
-	damage []journal.Damage
-	err    error
-	read   bool            // an answer has come
-	open   map[uint64]bool // entries whose parts are shown
-	guards []change.GuardState
+	o          Options
+	serial     int                 // of the last reading
+	operations []history.Operation // oldest first
+	damage     []journal.Damage
+	err        error
+	read       bool            // an answer has come
+	open       map[uint64]bool // entries whose parts are shown
+	guards     []change.GuardState
 }
 
 // rowID names a row: an entry, and which of its parts it is, 0 for the entry itself.
@@ -49,10 +50,10 @@ type rowID struct {
 	part  int
 }
 
-// line is one row: a deed, or a part of an open one.
+// line is one row: an operation, or a part of an open one.
 type line struct {
 	rowID
-	deed *change.Deed
+	operation *history.Operation
 }
 
 // New returns the pane; Open reads the journal.
@@ -70,8 +71,8 @@ func (v *View) SetGuards(guards []change.GuardState) {
 		return
 	}
 	v.guards = guards
-	for i := range v.deeds {
-		d := &v.deeds[i]
+	for i := range v.operations {
+		d := &v.operations[i]
 		d.Guard = nil
 		if g := slices.IndexFunc(guards, func(g change.GuardState) bool { return g.Entry == d.ID }); g >= 0 {
 			d.Guard = &guards[g]
@@ -103,18 +104,18 @@ func (v *View) take(serial int, entries []change.Entry, damage []journal.Damage,
 	if err != nil {
 		return nil
 	}
-	found := map[uint64]*change.Found{}
-	for _, d := range v.deeds {
+	found := map[uint64]*history.Found{}
+	for _, d := range v.operations {
 		found[d.ID] = d.Found
 	}
-	v.deeds = change.Deeds(entries, v.guards)
+	v.operations = history.Operations(entries, v.guards)
 	v.found(found)
-	if v.o.Checker == nil || len(v.deeds) == 0 {
+	if v.o.Checker == nil || len(v.operations) == 0 {
 		return nil
 	}
-	deeds := slices.Clone(v.deeds)
+	operations := slices.Clone(v.operations)
 	return func() tea.Msg {
-		found := change.Check(context.Background(), v.o.Checker, deeds)
+		found := change.Check(context.Background(), v.o.Checker, operations)
 		return func() tea.Cmd {
 			if serial == v.serial {
 				v.found(found)
@@ -124,21 +125,21 @@ func (v *View) take(serial int, entries []change.Entry, damage []journal.Damage,
 	}
 }
 
-// found shows what the machine says of the deeds.
-func (v *View) found(found map[uint64]*change.Found) {
-	for i := range v.deeds {
-		if f := found[v.deeds[i].ID]; f != nil {
-			v.deeds[i].Found = f
+// found shows what the machine says of the operations.
+func (v *View) found(found map[uint64]*history.Found) {
+	for i := range v.operations {
+		if f := found[v.operations[i].ID]; f != nil {
+			v.operations[i].Found = f
 		}
 	}
 	v.relist()
 }
 
-// relist makes the rows of the deeds, newest first, and of the parts of what is open.
+// relist makes the rows of the operations, newest first, and of the parts of what is open.
 func (v *View) relist() {
 	var lines []line
-	for i := range slices.Backward(v.deeds) {
-		d := &v.deeds[i]
+	for i := range slices.Backward(v.operations) {
+		d := &v.operations[i]
 		parts := 1
 		if v.open[d.ID] {
 			parts += 1 + len(d.Changes) + len(d.Undos) // the command first

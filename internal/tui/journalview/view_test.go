@@ -14,6 +14,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -115,7 +116,7 @@ func sample() *fake {
 	e := []change.Entry{made(1, 1, pin), made(2, 1, nice), made(3, 4, pin), made(4, 3, nice), made(5, 1, fifo), made(6, 1, fifo), made(7, 1, nice), made(8, 1, pin), made(9, 2, pin)}
 	e[0].PastBoot, e[1].Undone = true, true
 	e[1].UndoneBy = 6
-	e[5].Undoes, e[5].Command = []uint64{2}, "piton guard: revert entry 2: it was not confirmed within 5s"
+	e[5].Undoes, e[5].Origin = []uint64{2}, journal.Origin{Kind: journal.ByGuard, Why: "it was not confirmed within 5s"}
 	e[6].Changes[0].Status, e[6].Changes[0].Reason = attr.Failed, "more rights are needed: CAP_SYS_NICE"
 	e[6].User = "balu (sudo)"
 	e[8].Finished = false
@@ -141,7 +142,7 @@ func sample() *fake {
 func TestStates(t *testing.T) {
 	v := sample().view()
 	got := map[uint64]string{}
-	for _, d := range v.deeds {
+	for _, d := range v.operations {
 		got[d.ID] = d.State()
 	}
 	assert.Equal(t, map[uint64]string{1: "before this boot", 2: "undone by guard 14:06:00", 3: "3 of 4 in force",
@@ -163,7 +164,7 @@ func TestGuardsOfEntries(t *testing.T) {
 	v := sample().view()
 	for want, g := range map[string]change.GuardState{
 		"in force, interrupted, reverted in 12 s unless kept": {Entry: 9, Left: 12900 * time.Millisecond},
-		"in force, interrupted, reverted unless kept":         {Entry: 9, Left: change.LeftUnknown},
+		"in force, interrupted, reverted unless kept":         {Entry: 9, Left: history.LeftUnknown},
 		"in force, interrupted, guard lost":                   {Entry: 9, Lost: true},
 		"in force, interrupted, guard stopped":                {Entry: 9, Stopped: true, PID: 471},
 	} {
@@ -209,7 +210,7 @@ func TestTheCursorStaysOnItsEntry(t *testing.T) {
 	press(v, "r")
 	assert.Equal(t, uint64(7), v.At().entry)
 	assert.Nil(t, v.take(1, nil, nil, nil), "an answer to an earlier question")
-	assert.Len(t, v.deeds, 9)
+	assert.Len(t, v.operations, 9)
 }
 
 func TestWithoutEntries(t *testing.T) {

@@ -1,4 +1,4 @@
-package change
+package history
 
 import (
 	"cmp"
@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"piton/internal/change/attr"
+	"piton/internal/kernel"
 )
 
 // FromTo is "0-7 → 5" when that is so of every change.
-func FromTo(changes []Change) string {
+func FromTo(changes []attr.Change) string {
 	if len(changes) == 0 {
 		return ""
 	}
@@ -38,9 +39,9 @@ func OrNone(v attr.Value) string { return cmp.Or(attr.Text(v), "none") }
 // Who names the tasks and files of some changes: "nqueens (3641)", "nqueens (3641),
 // 4 threads", "3 processes (41 threads)", "irq 24 (eth0)", "3 IRQs". Names are as the
 // kernel has them, not made safe to print.
-func Who(changes []Change) string {
+func Who(changes []attr.Change) string {
 	files := attr.FilesText(changes)
-	tasks := slices.DeleteFunc(slices.Clone(changes), Change.IsFile)
+	tasks := slices.DeleteFunc(slices.Clone(changes), attr.Change.IsFile)
 	switch {
 	case len(tasks) == 0:
 		return files
@@ -50,16 +51,16 @@ func Who(changes []Change) string {
 	return whoOf(tasks)
 }
 
-func whoOf(tasks []Change) string {
-	plan := Plan{Changes: tasks}
-	procs, threads := plan.Processes(), plan.Threads()
+func whoOf(tasks []attr.Change) string {
+	procs := Count(tasks, func(c attr.Change) kernel.TID { return c.PID })
+	threads := Count(tasks, func(c attr.Change) kernel.TID { return c.TID })
 	switch {
 	case procs != 1 && threads == procs:
 		return fmt.Sprintf("%d processes", procs)
 	case procs != 1:
 		return fmt.Sprintf("%d processes (%d threads)", procs, threads)
 	}
-	first := slices.MinFunc(tasks, func(a, b Change) int { return cmp.Compare(a.TID, b.TID) })
+	first := slices.MinFunc(tasks, func(a, b attr.Change) int { return cmp.Compare(a.TID, b.TID) })
 	name := fmt.Sprintf("%s (%d)", TaskName(first, tasks), first.TID)
 	switch {
 	case threads > 1:
@@ -72,7 +73,7 @@ func whoOf(tasks []Change) string {
 
 // TaskName is the task's name; where it had ended before its name was read, that of
 // another thread of its process among the changes, or words that say so.
-func TaskName(c Change, among []Change) string {
+func TaskName(c attr.Change, among []attr.Change) string {
 	if name := strings.TrimSpace(c.Comm); name != "" {
 		return name
 	}
@@ -82,4 +83,14 @@ func TaskName(c Change, among []Change) string {
 		}
 	}
 	return "ended task"
+}
+
+// Count counts the different names that changes have; those whose name is zero have none.
+func Count[T comparable](changes []attr.Change, name func(attr.Change) T) int {
+	var none T
+	seen := map[T]bool{none: true}
+	for _, c := range changes {
+		seen[name(c)] = true
+	}
+	return len(seen) - 1
 }

@@ -4,40 +4,16 @@ import (
 	"fmt"
 
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 )
 
-// Setter is the entry of the journal that gave something its value last.
-type Setter struct {
-	Entry  uint64
-	User   string
-	Reason string
-	Value  attr.Value
-	Undone bool // the entry was, since
-}
-
-// Setters are who set what last, as far as entries that were made here say; undos count, too.
-func Setters(entries []Entry) map[attr.Key]Setter {
-	out := map[attr.Key]Setter{}
-	for _, e := range entries {
-		if e.PastBoot || e.Foreign != "" {
-			continue
-		}
-		for _, c := range e.Changes {
-			if c.Took() {
-				out[c.Key()] = Setter{e.ID, e.User, e.Reason, c.After, e.Undone}
-			}
-		}
-	}
-	return out
-}
-
 // Setters are those of the journal; none without one, or if it cannot be read.
-func (t *Tuner) Setters() map[attr.Key]Setter {
+func (t *Tuner) Setters() map[attr.Key]history.Setter {
 	if t.o.Journal == nil {
 		return nil
 	}
 	entries, _, _ := t.o.Journal.Entries() // piton journal says what is wrong
-	return Setters(entries)
+	return history.Setters(entries)
 }
 
 // LapsedPin says that pins by the journal are no longer in force, because a CPU went offline, of
@@ -51,7 +27,7 @@ func (t *Tuner) LapsedPin(threads []Change) string {
 			continue
 		}
 		if n++; n == 1 {
-			words = fmt.Sprintf("to %s %s (entry %d): %s", attr.CPUs(last.Value).InWords(), noLongerInForce, last.Entry, attr.LapsedWhy(gone))
+			words = fmt.Sprintf("to %s %s (entry %d): %s", attr.CPUs(last.Value).InWords(), history.NoLongerInForce, last.Entry, attr.LapsedWhy(gone))
 		}
 	}
 	switch n {
