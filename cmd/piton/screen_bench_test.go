@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"bytes"
 	"io"
 	"os"
 	"os/exec"
@@ -94,46 +93,4 @@ func BenchmarkKeyToScreen(b *testing.B) {
 	b.ReportMetric(milliseconds(sorted[len(sorted)-1]), "max-ms")
 	b.ReportMetric(float64(late), "over-100-ms")
 	b.ReportMetric(0, "ns/op")
-}
-
-// BenchmarkThinLine is the time from ? to the title of the help on a line of 9,600
-// baud, where the terminal answers and where it does not.
-func BenchmarkThinLine(b *testing.B) {
-	for name, answers := range map[string]bool{"answers": true, "silent": false} {
-		b.Run(name, func(b *testing.B) {
-			const bytesPerS = 960
-			terminal, out := onTerminal(b, 16)
-			var took []time.Duration
-			var all []byte
-			read := func(until func(got []byte) bool) {
-				for from := len(all); !until(all[from:]); {
-					piece := <-out
-					time.Sleep(time.Second * time.Duration(len(piece)) / bytesPerS)
-					asked := bytes.Count(all, []byte("\x1b[c"))
-					all = append(all, piece...)
-					if answers && bytes.Count(all, []byte("\x1b[c")) > asked {
-						_, _ = terminal.WriteString("\x1b[?62c")
-					}
-				}
-			}
-			wait := func(d time.Duration) {
-				began := time.Now()
-				read(func([]byte) bool { return time.Since(began) > d })
-			}
-			wait(15 * time.Second)
-			for range b.N {
-				wait(5 * time.Second)
-				began := time.Now()
-				_, _ = terminal.WriteString("?")
-				read(func(got []byte) bool { return bytes.Contains(got, []byte("Help")) })
-				took = append(took, time.Since(began))
-				wait(2 * time.Second)
-				_, _ = terminal.WriteString("\x1b")
-				wait(10 * time.Second)
-			}
-			b.ReportMetric(milliseconds(median(took)), "median-ms")
-			b.ReportMetric(milliseconds(slices.Max(took)), "max-ms")
-			b.ReportMetric(0, "ns/op")
-		})
-	}
 }

@@ -41,14 +41,3 @@ func TestOwnCostFitsSmallWindows(t *testing.T) {
 		})
 	}
 }
-
-func TestSlowLineIsSaid(t *testing.T) {
-	onSmall(t, func(r *rig) {
-		r.send(screen.Line{Every: 4 * time.Second, Known: true})
-		assert.Contains(t, r.text(), "slow line: every 4 s")
-		r.send(screen.Line{Every: 2500 * time.Millisecond})
-		assert.Contains(t, r.text(), "line speed unknown: every 2.5 s")
-		r.send(screen.Line{})
-		assert.NotContains(t, r.text(), "every")
-	})
-}

@@ -221,12 +221,6 @@ func (m *Model) headerExtra() string {
 	if m.race.Running() && m.view != action.Race {
 		return "a search is under way, R shows it"
 	}
-	switch l := m.line; {
-	case l.Every > 0 && l.Known:
-		return fmt.Sprintf("slow line: every %g s", l.Every.Seconds())
-	case l.Every > 0:
-		return fmt.Sprintf("line speed unknown: every %g s", l.Every.Seconds())
-	}
 	return ""
 }
 

@@ -83,16 +83,12 @@ type Model struct {
 	journal *journalview.View
 
 	areas []area
-	line  screen.Line
 	frame string // the last one drawn
 	dirty bool   // something changed since
 }
 
 // sampled delivers a model made from the next sample.
 type sampled struct{ model *model.Model }
-
-// Figures marks it as what may be drawn late; see screen.Figures.
-func (sampled) Figures() {}
 
 // New returns the screen before its first sample.
 func New(d Deps) *Model {
@@ -176,8 +172,6 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.width, m.height = msg.Width, msg.Height
 	case tea.BackgroundColorMsg:
 		m.onBackground(msg.IsDark())
-	case screen.Line:
-		m.line = msg
 	case screen.NotStopped:
 		return m.say(info, "not stopped: there is no shell that could continue piton")
 	case tea.KeyPressMsg:

@@ -66,13 +66,8 @@ func fills(s *uv.Style) bool {
 // render brings the terminal from buffer to next, into which the lines were drawn. The
 // renderer draws all anew; where most lines change it sees the screen as a whole, too, if
 // it is after a key, for they may have been scrolled.
-func (t *terminal) render(lines []int, why reason) {
+func (t *terminal) render(lines []int, key bool) {
 	t.cells.SetScrollOptim(false) // it hashes every line, changed or not, each time
-	lines = t.join(lines)
-	if t.most > 0 && t.modern && !t.fresh {
-		t.renderSome(lines)
-		return
-	}
 	t.pieces = t.pieces[:0]
 	differ := 0
 	for _, y := range lines {
@@ -81,7 +76,7 @@ func (t *terminal) render(lines []int, why reason) {
 			differ++
 		}
 	}
-	if t.fresh || differ > t.height/2 && (why == key || !t.modern) {
+	if t.fresh || differ > t.height/2 && (key || !t.modern) {
 		t.note()
 		t.cells.SetScrollOptim(true)
 		for _, y := range lines {
@@ -93,33 +88,6 @@ func (t *terminal) render(lines []int, why reason) {
 	if rest := t.write(t.pieces); len(rest) > 0 {
 		t.note()
 		t.renderRest(rest)
-	}
-}
-
-// join adds the lines that were left out to those that have changed, which come first.
-func (t *terminal) join(changed []int) []int {
-	for _, y := range t.behind {
-		if !slices.Contains(changed, y) {
-			changed = append(changed, y)
-		}
-	}
-	t.behind = nil
-	return changed
-}
-
-// renderSome writes lines until about as many bytes as may be written at once are
-// queued; the others are behind.
-func (t *terminal) renderSome(lines []int) {
-	for i, y := range lines {
-		if _ = t.cells.Flush(); t.queue.Len() >= t.most {
-			t.behind = slices.Clone(lines[i:])
-			return
-		}
-		t.pieces = pieces(t.pieces[:0], t.buffer.Line(y), t.next.Line(y), y)
-		if rest := t.write(t.pieces); len(rest) > 0 {
-			t.note()
-			t.renderRest(rest)
-		}
 	}
 }
 

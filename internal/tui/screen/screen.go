@@ -91,18 +91,13 @@ type root struct {
 	model   tea.Model
 	term    *terminal
 	signals *signals
-
-	input time.Time // the last key, click or the like
-	owed  reason    // why a frame is owed, once there is room for it
-	owes  bool      // one is
-	wake  time.Time // when that is looked at next
-	told  Line
 }
 
 // Init starts the model.
 func (r *root) Init() tea.Cmd {
 	cmd := handled(r.model.Init())
-	return tea.Batch(cmd, r.draw(anew, time.Now()))
+	r.draw(false)
+	return cmd
 }
 
 // Update passes msg on and draws.
@@ -123,40 +118,38 @@ func (r *root) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case repaintMsg:
 		r.term.repaint()
 	case uv.PrimaryDeviceAttributesEvent:
-		now := time.Now()
-		r.term.line.answer(now)
-		if r.term.mute {
-			return r, r.stop()
-		}
-		if r.term.line.asksOn() {
-			r.term.line.question(now)
-			_, _ = r.term.out.WriteString(ask)
-		}
-		return r, r.drawOwed()
-	case stopMsg: // once the answer under way is there: the shell would get it
-		if r.term.mute {
-			return r, nil
-		}
-		if orphaned() {
-			return r, func() tea.Msg { return NotStopped{} }
-		}
-		r.term.mute = true
-		return r, tea.Tick(r.term.patience(), func(time.Time) tea.Msg { return unansweredMsg{} })
-	case unansweredMsg:
-		if r.term.mute {
+		if r.term.answer(); r.term.yield {
 			return r, r.stop()
 		}
 		return r, nil
-	case wakeMsg:
-		return r, r.drawOwed()
+	case stopMsg: // once the answer under way is there: the shell would get it
+		switch wait := r.term.patience(); {
+		case r.term.yield:
+			return r, nil
+		case orphaned():
+			return r, func() tea.Msg { return NotStopped{} }
+		case wait > 0:
+			r.term.yield = true
+			return r, tea.Tick(wait, func(time.Time) tea.Msg { return unansweredMsg{} })
+		}
+		return r, r.stop()
+	case unansweredMsg:
+		if r.term.yield {
+			return r, r.stop()
+		}
+		return r, nil
 	case execMsg:
 		return r, r.run(msg)
 	}
 	var cmd tea.Cmd
 	r.model, cmd = r.model.Update(msg)
-	now := time.Now()
-	return r, tea.Batch(handled(cmd), r.draw(r.reason(msg, now), now))
+	_, key := msg.(tea.KeyPressMsg)
+	r.draw(key)
+	return r, handled(cmd)
 }
+
+// draw draws the view; key says that it answers a key.
+func (r *root) draw(key bool) { r.term.draw(r.model.View(), key) }
 
 // handled is a command whose panic, in a goroutine of Bubble Tea, ends the program as others do.
 func handled(cmd tea.Cmd) tea.Cmd {
@@ -173,85 +166,6 @@ func handled(cmd tea.Cmd) tea.Cmd {
 		}
 		return msg
 	}
-}
-
-// answerTime is how soon after a key what comes is taken for a part of its answer.
-const answerTime = 500 * time.Millisecond
-
-// reason is why a message makes the screen be drawn.
-func (r *root) reason(msg tea.Msg, now time.Time) reason {
-	switch msg.(type) {
-	case Figures:
-		r.term.line.figuresCame(now)
-		return figures
-	case tea.KeyPressMsg:
-		r.input = now
-		return key
-	case tea.MouseMsg, tea.PasteMsg, tea.WindowSizeMsg, repaintMsg:
-		r.input = now
-	}
-	if now.Sub(r.input) > answerTime {
-		return figures
-	}
-	return anew
-}
-
-// wakeMsg says that there may be room for what is owed.
-type wakeMsg struct{}
-
-// draw draws the view, or as much of it as the line has room for now. Nothing is
-// queued behind a frame that has not arrived: what is owed is drawn later, as it is then.
-func (r *root) draw(why reason, now time.Time) tea.Cmd {
-	t := r.term
-	room, again := t.line.room(why == figures, len(t.behind) > 0, now)
-	if room == 0 && !t.fresh {
-		if !r.owes || why != figures {
-			r.owed, r.owes = why, true
-		}
-		return r.later(again, now)
-	}
-	t.most = max(room, 0)
-	if why == figures && len(t.behind) > 0 && room > 0 {
-		t.goOn() // a frame is finished before the next one
-	} else {
-		r.owes = false
-		t.draw(r.model.View(), why)
-	}
-	if len(t.behind) > 0 {
-		if !r.owes {
-			r.owed, r.owes = figures, true
-		}
-		return tea.Batch(r.tell(), r.later(pieceTime, now))
-	}
-	return r.tell()
-}
-
-// drawOwed draws what is owed, if there is room now.
-func (r *root) drawOwed() tea.Cmd {
-	if !r.owes {
-		return nil
-	}
-	return r.draw(r.owed, time.Now())
-}
-
-// later looks again after a while.
-func (r *root) later(d time.Duration, now time.Time) tea.Cmd {
-	at := now.Add(d)
-	if r.wake.After(now) && !at.Before(r.wake) {
-		return nil
-	}
-	r.wake = at
-	return tea.Tick(d, func(time.Time) tea.Msg { return wakeMsg{} })
-}
-
-// tell tells the model how often figures are drawn.
-func (r *root) tell() tea.Cmd {
-	line := Line{r.term.line.every, r.term.line.answers}
-	if line.Every == r.told.Every {
-		return nil
-	}
-	r.told = line
-	return func() tea.Msg { return line }
 }
 
 // View is empty: Bubble Tea runs without its renderer.
@@ -289,7 +203,8 @@ func (r *root) takeTerminal() tea.Cmd {
 		r.signals.endBy(syscall.SIGHUP) // it is gone
 		return nil
 	}
-	return tea.Batch(r.resized(), r.draw(anew, time.Now()))
+	r.draw(false)
+	return r.resized()
 }
 
 // unansweredMsg says that no answer is waited for any more before the process stops.

@@ -49,12 +49,14 @@ type terminal struct {
 	fresh   bool            // everything has to be drawn
 	stale   bool            // cells does not know what buffer holds; see note
 
-	line   line
-	heard  bool  // the terminal has answered, before it was given away last
-	mute   bool  // nothing more is asked, because it is about to be given away
-	most   int   // bytes of a frame to write at once, about; 0 = all
-	behind []int // lines that were left out for that
+	asked time.Time // its last question, zero once it has answered
+	heard bool      // it has answered once
+	yield bool      // it is about to be given away, once it has answered
 }
+
+// ask is behind each question (DA1): all terminals answer since the VT100, multiplexers and test
+// rigs too, and in order, so that no answer is under way after this one.
+const ask = ansi.RequestPrimaryDeviceAttributes
 
 func newTerminal(opt Options) (t *terminal, err error) {
 	t = &terminal{in: opt.Input, out: opt.Output, env: opt.Env, profile: opt.Profile, meter: opt.Meter}
@@ -120,10 +122,8 @@ func (t *terminal) enter() error {
 	t.entered = true
 	t.view = tea.View{}
 	t.resize(t.width, t.height)
-	t.heard = t.heard || t.line.answers
-	t.line, t.mute = line{}, false
 	_ = t.cells.Flush()
-	t.line.question(time.Now()) // before the first frame: how long an answer takes without one
+	t.asked, t.yield = time.Now(), false
 	_, _ = t.out.WriteString(t.queue.String() + ask)
 	t.queue.Reset()
 	return nil
@@ -170,7 +170,7 @@ func (t *terminal) collect() {
 	if t.saved == nil || !kernel.InForeground(int(t.in.Fd())) {
 		return
 	}
-	for end := time.Now().Add(t.patience()); time.Now().Before(end) && !t.keys.answered.After(t.line.asked); {
+	for end := time.Now().Add(t.patience()); time.Now().Before(end) && !t.keys.answered.After(t.asked); {
 		if ready, err := kernel.AwaitData(int(t.in.Fd()), time.Until(end)); err != nil || !ready {
 			return
 		}
@@ -180,16 +180,19 @@ func (t *terminal) collect() {
 	}
 }
 
+// answer notes that the terminal has answered all that it was asked.
+func (t *terminal) answer() { t.asked, t.heard = time.Time{}, true }
+
 // patience is how long the answer under way is waited for before the terminal is given
 // away: 0 without one.
 func (t *terminal) patience() time.Duration {
 	switch {
-	case t.line.asked.IsZero():
+	case t.asked.IsZero():
 		return 0
-	case t.line.answers || t.heard:
-		return t.line.trip + t.line.time(t.line.way) + lateAnswer
+	case t.heard:
+		return lateAnswer
 	}
-	return max(firstAnswer-time.Since(t.line.asked), 0) // it may never answer
+	return max(firstAnswer-time.Since(t.asked), 0) // it may never answer
 }
 
 // firstAnswer is how late the first answer of a terminal may be.
@@ -210,7 +213,7 @@ func (t *terminal) resize(width, height int) {
 // repaint makes the next draw a full one.
 func (t *terminal) repaint() {
 	t.cells.Erase()
-	t.fresh, t.stale, t.behind = true, false, nil
+	t.fresh, t.stale = true, false
 }
 
 const (
@@ -218,39 +221,20 @@ const (
 	mouseOff = ansi.ResetModeMouseButtonEvent + ansi.ResetModeMouseExtSgr
 )
 
-// reason is why something is drawn.
-type reason uint8
-
-const (
-	anew    reason = iota // whatever it is
-	figures               // they can wait on a slow line
-	key                   // the answer to a key
-)
-
-// draw brings the terminal to show v, with one write of what differs, or of a part
-// of it; see most. Alternate screen and bracketed paste are always on; MouseMode,
-// WindowTitle and Cursor are followed.
-func (t *terminal) draw(v tea.View, why reason) {
+// draw brings the terminal to show v, with one write of what differs; key says that it
+// answers one, which is acknowledged if it changes nothing. Alternate screen and bracketed
+// paste are always on; MouseMode, WindowTitle and Cursor are followed.
+func (t *terminal) draw(v tea.View, key bool) {
 	if t.saved == nil || t.width == 0 || t.height == 0 {
 		return
 	}
 	if t.console {
 		v.Content = onConsole.Replace(v.Content)
 	}
-	lines := strings.Split(v.Content, "\n")
-	if len(lines) > t.height {
-		lines = lines[:t.height]
-	}
-	t.bring(v, t.fill(lines), why)
-}
-
-// goOn writes more of the frame that was drawn last.
-func (t *terminal) goOn() { t.bring(t.view, nil, figures) }
-
-func (t *terminal) bring(v tea.View, changed []int, why reason) {
-	moves := len(changed) > 0 || len(t.behind) > 0 || t.fresh
+	changed := t.fill(strings.Split(v.Content, "\n"))
+	moves := len(changed) > 0 || t.fresh
 	if moves {
-		t.render(changed, why)
+		t.render(changed, key)
 	}
 	t.fresh = false
 	t.modes(v)
@@ -260,10 +244,10 @@ func (t *terminal) bring(v tea.View, changed []int, why reason) {
 	t.view = v
 	t.view.Content = ""
 	_ = t.cells.Flush() // into queue, which takes everything
-	if t.queue.Len() == 0 && why == key && v.Cursor == nil {
+	if t.queue.Len() == 0 && key && v.Cursor == nil {
 		t.acknowledge()
 	}
-	t.flush(why)
+	t.flush()
 }
 
 // acknowledge answers a key that changes nothing, such as Up on the first row, by
@@ -276,7 +260,7 @@ func (t *terminal) acknowledge() {
 }
 
 // flush writes the queue.
-func (t *terminal) flush(why reason) {
+func (t *terminal) flush() {
 	if t.queue.Len() == 0 || t.crashed.Load() {
 		return
 	}
@@ -284,12 +268,7 @@ func (t *terminal) flush(why reason) {
 	if t.sync {
 		out = slices.Concat([]byte(ansi.SetModeSynchronizedOutput), out, []byte(ansi.ResetModeSynchronizedOutput))
 	}
-	now := time.Now()
-	if !t.mute && t.line.write(len(out), why == figures, now) {
-		out = append(out, ask...)
-	}
 	_, _ = t.out.Write(out) // a lost terminal comes with SIGHUP, which ends the program
-	t.line.wrote(len(out), time.Since(now), len(t.behind) == 0)
 	t.meter.frame(len(out))
 	t.queue.Reset()
 }
@@ -297,6 +276,7 @@ func (t *terminal) flush(why reason) {
 // fill draws the lines that differ from the last draw into next and returns which
 // they are.
 func (t *terminal) fill(lines []string) (changed []int) {
+	lines = lines[:min(len(lines), t.height)]
 	for y := range t.height {
 		now, before := "", ""
 		if y < len(lines) {

@@ -39,32 +39,42 @@ func frame(lines ...string) tea.View { return tea.NewView(strings.Join(lines, "\
 
 func TestDrawWritesOnlyWhatDiffers(t *testing.T) {
 	tt, written := fileTerminal(t, colorprofile.ANSI256)
-	tt.draw(frame("alpha 1", "beta", "\x1b[31mred\x1b[m"), anew)
+	tt.draw(frame("alpha 1", "beta", "\x1b[31mred\x1b[m"), false)
 	first := written()
 	assert.Contains(t, first, "alpha 1")
 	assert.Contains(t, first, "\x1b[31m")
 
-	tt.draw(frame("alpha 1", "beta", "\x1b[31mred\x1b[m"), anew)
+	tt.draw(frame("alpha 1", "beta", "\x1b[31mred\x1b[m"), false)
 	assert.Empty(t, written(), "an unchanged frame writes nothing")
 
-	tt.draw(frame("alpha 2", "beta", "\x1b[31mred\x1b[m"), anew)
+	tt.draw(frame("alpha 2", "beta", "\x1b[31mred\x1b[m"), false)
 	change := written()
 	assert.Contains(t, change, "2")
 	assert.NotContains(t, change, "beta")
 	assert.Less(t, len(change), 16)
 
 	tt.repaint()
-	tt.draw(frame("alpha 2", "beta", "\x1b[31mred\x1b[m"), anew)
+	tt.draw(frame("alpha 2", "beta", "\x1b[31mred\x1b[m"), false)
 	assert.Contains(t, written(), "beta", "a repaint draws everything")
+}
+
+func TestAKeyThatChangesNothingIsAnswered(t *testing.T) {
+	tt, written := fileTerminal(t, colorprofile.ANSI256)
+	tt.draw(frame("first row"), false)
+	written()
+	tt.draw(frame("first row"), true)
+	assert.Equal(t, "\r", written())
+	tt.draw(frame("first row 2"), false)
+	assert.Contains(t, written(), "2")
 }
 
 func TestMeterCountsWhatIsWritten(t *testing.T) {
 	tt, written := fileTerminal(t, colorprofile.ANSI256)
 	tt.meter = &Meter{}
 	tt.sync = true
-	tt.draw(frame("alpha 1"), anew)
-	tt.draw(frame("alpha 1"), anew)
-	tt.draw(frame("alpha 2"), anew)
+	tt.draw(frame("alpha 1"), false)
+	tt.draw(frame("alpha 1"), false)
+	tt.draw(frame("alpha 2"), false)
 	bytes, frames := tt.meter.Read()
 	assert.Equal(t, uint64(len(written())), bytes)
 	assert.Equal(t, uint64(2), frames, "an unchanged frame is none")
@@ -72,7 +82,7 @@ func TestMeterCountsWhatIsWritten(t *testing.T) {
 
 func TestDrawNoColor(t *testing.T) {
 	tt, written := fileTerminal(t, colorprofile.ASCII)
-	tt.draw(frame("\x1b[1;31mred\x1b[m"), anew)
+	tt.draw(frame("\x1b[1;31mred\x1b[m"), false)
 	out := written()
 	assert.Contains(t, out, "\x1b[1m", "bold stays")
 	assert.NotContains(t, out, "31")
@@ -82,7 +92,7 @@ func TestDrawOnTheConsole(t *testing.T) {
 	const missing = "▁▂▃▄▅▆▇▉▊▋▌▍▎▏▓▕⇧✓" // of the fonts of console-setup
 	tt, written := fileTerminal(t, colorprofile.ANSI)
 	tt.console = true
-	tt.draw(frame("▌x "+missing+" 7%", "\x1b[31m█░▒\x1b[m"), anew)
+	tt.draw(frame("▌x "+missing+" 7%", "\x1b[31m█░▒\x1b[m"), false)
 	out := written()
 	assert.False(t, strings.ContainsAny(out, missing), "%q", out)
 	assert.Contains(t, out, "█░▒")
@@ -97,12 +107,12 @@ func TestDrawModes(t *testing.T) {
 	v.MouseMode = tea.MouseModeCellMotion
 	v.WindowTitle = "piton"
 	v.Cursor = tea.NewCursor(3, 1)
-	tt.draw(v, anew)
+	tt.draw(v, false)
 	out := written()
 	for _, want := range []string{mouseOn, "piton", "\x1b[?25h"} {
 		assert.Contains(t, out, want)
 	}
-	tt.draw(frame("a"), anew)
+	tt.draw(frame("a"), false)
 	out = written()
 	for _, want := range []string{mouseOff, "\x1b[?25l"} {
 		assert.Contains(t, out, want)
@@ -111,13 +121,13 @@ func TestDrawModes(t *testing.T) {
 
 func TestDrawOutgrown(t *testing.T) {
 	tt, written := fileTerminal(t, colorprofile.ANSI)
-	tt.draw(frame("1", "2", "3", "4", "5", "six", "seven"), anew)
+	tt.draw(frame("1", "2", "3", "4", "5", "six", "seven"), false)
 	assert.NotContains(t, written(), "six", "lines below the screen are cut")
 	tt.resize(0, 0)
-	tt.draw(frame("x"), anew)
+	tt.draw(frame("x"), false)
 	assert.Empty(t, written())
 	tt.resize(3, 2)
-	tt.draw(frame("wide line", "b"), anew)
+	tt.draw(frame("wide line", "b"), false)
 	assert.NotContains(t, written(), "line")
 }
 
@@ -134,9 +144,9 @@ func BenchmarkDraw(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		if i%2 == 0 {
-			tt.draw(tea.NewView(a), anew)
+			tt.draw(tea.NewView(a), false)
 		} else {
-			tt.draw(tea.NewView(c), anew)
+			tt.draw(tea.NewView(c), false)
 		}
 	}
 }
