@@ -51,11 +51,11 @@ func TestForecastOfAnotherLength(t *testing.T) {
 	s := Study{Workload: "nqueens", Args: []string{"-n", "15"}, Placements: []Placement{Normal, "batch"}, Runs: 20, Warmup: 2}.Canonical()
 	f, ok := s.Forecast([]Results{took(0.0222, "nqueens")})
 	require.True(t, ok)
-	assert.Equal(t, "about 0.9 s a run, 44 runs, 40 s", f.Sentence())
+	assert.Equal(t, "about 0.8 s a run, 44 runs, 34 s", f.Sentence())
 	assert.Equal(t, "n 15", s.Length())
 	f, _ = s.Forecast([]Results{took(2, "nqueens", "-n", "15"), took(0.0222, "nqueens")})
 	assert.InDelta(t, 2, f.Work, 1e-9, "the same length is preferred")
-	assert.Equal(t, "Runs of 24.6 ms are too short to judge: use a larger -n (15 takes about 1.0 s).", Study{Workload: "nqueens"}.Canonical().ShortRuns(0.0246))
+	assert.Equal(t, "Runs of 24.6 ms are too short to judge: use a larger -n (15 takes about 0.8 s).", Study{Workload: "nqueens"}.Canonical().ShortRuns(0.0246))
 }
 
 // TestDefaultPlacementsAreTheWorkloadsOwn: 100 threads pinned to one CPU compare nothing.
