@@ -16,23 +16,16 @@ func (in inspector) Read(pid kernel.TID) detail.Reading {
 	r := detail.Reading{PID: pid, At: in.clock()}
 	in.mu.Lock()
 	t, err := in.find(pid)
-	if err != nil {
-		in.mu.Unlock()
-		r.Err = fmt.Sprintf("process %d has ended", pid)
-		return r
+	if err == nil {
+		for _, t := range t.leader.threads {
+			one := t.Task
+			one.TGID = 0 // the first one's row, too, is that thread's alone
+			r.Threads = append(r.Threads, &one)
+		}
+		r.Total = len(r.Threads)
 	}
-	for _, t := range t.leader.threads {
-		one := t.Task
-		one.TGID = 0 // the first one's row, too, is that thread's alone
-		r.Threads = append(r.Threads, &one)
-	}
-	r.Total, r.Allowed = len(r.Threads), t.Affinity
 	in.mu.Unlock()
-	if r.Cpuset, r.Owner, err = in.tuner.Cpuset(pid); err != nil {
-		r.Confinement.Err = "its cgroup's cpuset cannot be read"
-	}
-	r.Where, r.Rule = in.tuner.Competition(pid)
-	return r
+	return r.Confined(err, in.proc, in.tuner)
 }
 
 // Facts is part of tui.Inspector: those who serve have connections, all have a log.

@@ -2,6 +2,7 @@ package detail
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -61,18 +62,32 @@ type Inspector struct {
 func (in Inspector) Read(pid kernel.TID) Reading {
 	r := Reading{PID: pid, At: time.Now()}
 	var err error
-	if r.Threads, r.Total, err = sample.ReadThreads(in.FS, pid, mostThreads); err != nil {
-		r.Err = fmt.Sprintf("process %d cannot be read: %v", pid, err)
-		if procfs.Gone(err) {
-			r.Err = fmt.Sprintf("process %d has ended", pid)
+	r.Threads, r.Total, err = sample.ReadThreads(in.FS, pid, mostThreads)
+	return r.Confined(err, in.FS, in.Tuner)
+}
+
+// Confined is a reading of the threads, which failed with err, with what confines the process.
+func (r Reading) Confined(err error, proc attr.Processes, tuner Tuner) Reading {
+	if err != nil {
+		r.Err = fmt.Sprintf("process %d cannot be read: %v", r.PID, err)
+		if procfs.Gone(err) || errors.Is(err, procfs.ErrGone) {
+			r.Err = fmt.Sprintf("process %d has ended", r.PID)
 		}
 		return r
 	}
-	r.Confinement = in.confinement(pid)
-	if in.Tuner != nil {
-		r.Where, r.Rule = in.Tuner.Competition(pid)
-		r.Lapsed = in.Tuner.LapsedPin(affinities(pid, r.Threads))
+	if status, err := proc.Status(r.PID); err == nil {
+		r.Allowed = status.CPUsAllowed
 	}
+	r.Online, _ = attr.ReadCPUs(proc.Root(), "online") // empty: not known
+	if tuner == nil {
+		r.Confinement.Err = "not known here"
+		return r
+	}
+	if r.Cpuset, r.Owner, err = tuner.Cpuset(r.PID); err != nil {
+		r.Cpuset, r.Owner, r.Confinement.Err = cpuset.Set{}, "", "its cgroup's cpuset cannot be read"
+	}
+	r.Where, r.Rule = tuner.Competition(r.PID)
+	r.Lapsed = tuner.LapsedPin(affinities(r.PID, r.Threads))
 	return r
 }
 
@@ -84,25 +99,6 @@ func affinities(pid kernel.TID, threads []*sample.Task) (out []attr.Change) {
 		}
 	}
 	return out
-}
-
-func (in Inspector) confinement(pid kernel.TID) Confinement {
-	var c Confinement
-	if status, err := in.FS.Status(pid); err == nil {
-		c.Allowed = status.CPUsAllowed
-	}
-	c.Online, _ = attr.ReadCPUs(in.FS.Root(), "online") // empty: not known
-	if in.Tuner == nil {
-		c.Err = "not known here"
-		return c
-	}
-	set, owner, err := in.Tuner.Cpuset(pid)
-	if err != nil {
-		c.Err = "its cgroup's cpuset cannot be read"
-		return c
-	}
-	c.Cpuset, c.Owner = set, owner
-	return c
 }
 
 // Facts reads files, sockets and I/O of a process.
