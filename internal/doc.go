@@ -17,11 +17,12 @@
 // Benchmarks run the workloads of ../workloads, a folder each, as children of piton,
 // and are judged by bench.
 //
-// # The packages, in dependency order
+// # The packages, in layers
 //
-// A package imports only from the lines below its own; deps_test.go holds it to
-// that.
+// A package imports only from its own layer and those below; deps_test.go reads the layers here
+// and holds it to that. A name covers the packages below it.
 //
+//	Commands
 //	cli            the command piton: its flags, help and topics, read-only mode, the screen's start
 //	lab            the laboratory, which the house does not import: published studies, steering by XDP
 //	cli/tunecmd    pin, nice, …, move, spread, run, isolate, include, rescue, journal, keep, undo
@@ -40,6 +41,7 @@
 //	dev            programs for those who change piton: dev/ci runs make full, dev/changed and dev/since find what a
 //	               change concerns, dev/leftover fails if tests leave something
 //	cost           a program of its own: what full-screen monitors cost, side by side (make cost)
+//	Screen
 //	demo           a made-up busy machine, for piton demo and the README's pictures
 //	tui            the Bubble Tea program
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks, tui/list
@@ -48,6 +50,7 @@
 //	               tui/benchview, tui/journalview, tui/irqview and tui/race are the panes of results, journal, interrupts
 //	               and a search, tui/live what runs beside the screen)
 //	tuitest        a made-up machine and golden frames, for tests of tui
+//	What is asked for
 //	rules/daemon   applies standing rules to processes as they start
 //	rules          standing rules: which processes get what as they start, and when (pure)
 //	action         what keys and flags ask for, planned the same way; what a verb is (tui has the table)
@@ -56,28 +59,32 @@
 //	auto           placements tried on a live process: candidates, the metric, the search in the change path
 //	profile        how a machine is tuned, as a file: read, saved, compared
 //	taskfile       what the files of profiles and rules have in common: decoding with positions, checks, patterns, settings
+//	Studies and plans
 //	change/simulate  the change path in a made-up hostile world, from a seed
 //	change/guard   the process that reverts a change unless somebody confirms it
 //	partition      what is moved off when CPUs are isolated, and how it is restored
 //	bench/runner   runs of a study: the process placed, measured from outside and ended; the process's own end
 //	bench/store    the results file, and what was measured before
 //	bench          studies, their runs and what they show: judged, in tables, compared with earlier ones
+//	bench/stats    rank tests and intervals (pure)
+//	search         which of several placements of a live process is kept, and when to look again (pure)
 //	watch          single migrations as they happen, and their sums; which thread wakes which
 //	rescue         real-time tasks that keep everything else from running
 //	field          the table of columns
 //	target         the TARGET grammar: which tasks a word on the command line means
+//	Changes
 //	change         plan, consent, carry, undo: the one path of every change
 //	change/history  what was done by the journal, what undid it, and what is left
 //	change/journal  the record of every change, and the lock of a user
 //	change/attr    what can be changed: one attribute, one file
+//	Samples
 //	../workloads   the table of workloads: each is a folder with its parameters, work, known answer, figures and picture
 //	               (../workloads/workload is what a workload is)
-//	search         which of several placements of a live process is kept, and when to look again (pure)
-//	bench/stats    rank tests and intervals (pure)
 //	kernel/kernelfake  a made-up machine: tasks, /proc, settings, errors by script (demo and tests)
 //	model          rates and histories from two samples (pure)
 //	sample         collectors and the Sample they fill
 //	place          which CPU, and why (pure)
+//	Sources
 //	irq            interrupt lines, their rates, affinity, devices and queues
 //	taskfacts      files, sockets and I/O of one process, when asked for
 //	topology       CPUs, cores, caches, nodes, from /sys
@@ -86,6 +93,7 @@
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, wakeups, who had each CPU; a scheduler
 //	userfile       files that the user names or piton keeps: opened, checked, replaced
+//	Kernel and tools
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)
 //	kernel         system calls; with the two below and lab/netns the only importer of golang.org/x/sys/unix
