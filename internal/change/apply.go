@@ -105,6 +105,10 @@ func (r *run) refresh(c *Change) {
 // found compares a change with the value that is there now.
 func (r *run) found(c *Change, now attr.Value) {
 	is := c.Attribute.Alike
+	if r.trying {
+		r.overtaken(c, now)
+		return
+	}
 	if len(r.plan.Undoes) > 0 && !is(now, c.Before) && !is(now, c.After) && !attr.FollowsIRQ(*c, c.Before, now) {
 		c.Refuse("changed by someone else from %s to %s meanwhile; left alone", c.Before, now)
 		return
@@ -164,24 +168,15 @@ func (r *run) make(ctx context.Context, changes []Change) error {
 
 // one makes one change: check, write, read back, check again.
 func (r *run) one(c *Change) {
-	task, done, err := r.hold(*c, false)
+	task, done, err := r.hold(*c, r.trying) // a newborn with its number has what was tried for another
 	defer done()
 	if err == nil && c.IsFile() {
 		err = r.still(*c, nil)
 	}
 	// A guard waits for no lock, so the old value may be another by now.
-	if err == nil && !r.veiled(*c) {
-		now, readErr := r.t.Read(c.Attribute, c.Object)
-		if readErr == nil && !c.Attribute.Alike(now, c.Before) {
-			if err = r.itself(*c); err == nil {
-				recorded := attr.Text(c.Before)
-				if r.found(c, now); c.Status != attr.Planned {
-					return
-				}
-				if attr.Text(c.Before) != recorded && len(r.plan.Undoes) == 0 {
-					err = r.more([]Change{*c})
-				}
-			}
+	if err == nil && (r.trying || !r.veiled(*c)) {
+		if err = r.compare(c); err == nil && c.Status != attr.Planned {
+			return
 		}
 	}
 	if err == nil {
@@ -215,6 +210,29 @@ func (r *run) one(c *Change) {
 		r.differs(c, now)
 	}
 	c.After = now
+}
+
+// compare reads the value that a change is about to be made of. Where that is another than it was,
+// what becomes of the change follows from it, and a value that is to be restored later is recorded.
+func (r *run) compare(c *Change) error {
+	now, err := r.t.Read(c.Attribute, c.Object)
+	if err != nil && !r.trying {
+		return nil // the write tells why
+	}
+	if err == nil && !c.Attribute.Alike(now, c.Before) {
+		if err = r.itself(*c); err != nil {
+			return err
+		}
+		recorded := attr.Text(c.Before)
+		r.found(c, now)
+		if c.Status == attr.Planned && attr.Text(c.Before) != recorded && len(r.plan.Undoes) == 0 {
+			err = r.more([]Change{*c})
+		}
+	}
+	if err == nil && c.Status == attr.Planned && c.Same() {
+		c.Status = attr.Unchanged
+	}
+	return err
 }
 
 // itself makes sure that it was the change's own object that was just read: a newborn of the

@@ -41,6 +41,7 @@ type run struct {
 	later   map[kernel.TID]uint64   // of processes that got the number of one of those
 	alone   map[kernel.TID]bool     // threads that were asked for by themselves
 	warned  map[string]bool
+	trying  bool                // the changes are those of a Trial that is under way
 	stuck   map[string]bool     // files of interrupt lines that could not be moved: their threads stay as well
 	named   map[kernel.TID]bool // processes that a target names
 	missed  error               // why the last pass could not look at a thread

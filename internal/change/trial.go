@@ -125,6 +125,7 @@ func (r *run) try(ctx context.Context) error {
 		tr.known[attr.ID{TID: c.TID, StartTicks: c.StartTicks}] = true
 	}
 	r.free()
+	r.trying = true
 	err := r.plan.Trial.Run(ctx, tr.put)
 	if late := r.relock(); late != nil {
 		r.warn(fmt.Sprintf("what was there is restored while another piton may be changing it: %v", late))
@@ -170,49 +171,51 @@ func (tr *trial) put(of func(kernel.TID) int) error {
 	return nil
 }
 
-// give sets the value of one change.
+// give sets the value of one change, as every other change is made.
 func (tr *trial) give(c *tried, candidate int) error {
-	task, done, err := tr.hold(c.Change, true) // a newborn with its number has what was tried for another
-	defer done()
-	if err != nil {
-		return err
+	w := c.Change
+	w.Before, w.After, w.Tried, w.Status = c.last, c.values[candidate], nil, attr.Planned
+	if w.After == nil {
+		w.After = c.Before
 	}
-	now, err := tr.t.Read(c.Attribute, c.Object)
-	if err != nil {
-		return err
-	}
+	meant := w.After
+	tr.one(&w)
 	switch {
-	case c.Attribute.Alike(now, c.last):
-	case tr.t.NewView().CutTo(c.Change, c.last, now): // it could not be read back, or the cpuset is another
-		c.took(now)
-	default:
-		if err := tr.still(c.Change, task); err != nil {
-			return err
-		}
-		c.other = now
-		if own := tr.t.SetsItself([]Change{c.Change}); own != "" {
-			return ownError{own}
-		}
-		return fmt.Errorf("%s of %s is %s, and was set to %s: %w", c.Attribute, c.Object.Object(), now, c.last, ErrOvertaken)
-	}
-	write := c.Change
-	if write.After = c.values[candidate]; write.After == nil {
-		write.After = c.Before
-	}
-	if c.Attribute.Alike(now, write.After) {
+	case w.Gone():
+		return w.Err
+	case w.Status == attr.Unchanged:
 		return nil
-	}
-	if err := (attr.Write{Machine: tr.t.Machine, Task: task, Files: tr.t.o.FileWriter, Change: write}).Set(); err != nil {
-		if errors.Is(tr.t.Mark(write, err), attr.ErrGone) {
-			return err
+	case w.Status == attr.Done:
+		c.took(w.After) // what the kernel made of it
+		return nil
+	case w.Status == attr.Refused:
+		c.other = w.Before
+	case w.Taken:
+		if c.took(meant); !c.Attribute.Alike(w.After, meant) { // it did not stick
+			c.other, w.Err = w.After, ErrOvertaken
 		}
-		return errors.New(tr.t.Explain(write, err))
 	}
-	if now, err = tr.t.Read(c.Attribute, c.Object); err != nil {
-		now = write.After
+	return tryError{w.Reason, w.Err}
+}
+
+// tryError is why a candidate could not be put in force.
+type tryError struct {
+	text string
+	error
+}
+
+func (e tryError) Error() string { return e.text }
+func (e tryError) Unwrap() error { return e.error }
+
+// overtaken compares what is being tried with the value that is there: somebody else has set that,
+// unless it is what a cpuset has left of what was tried.
+func (r *run) overtaken(c *Change, now attr.Value) {
+	if r.t.NewView().CutTo(*c, c.Before, now) { // it could not be read back, or the cpuset is another
+		return
 	}
-	c.took(now) // what the kernel made of it
-	return err
+	own := r.t.SetsItself([]Change{*c})
+	c.RefuseAs(fmt.Errorf("%s of %s is %s, and was set to %s: %w", c.Attribute, c.Object.Object(), now, c.Before, ErrOvertaken))
+	c.Before, c.Reason = now, cmp.Or(own, c.Reason)
 }
 
 // took notes a value that it has been given.
@@ -260,12 +263,6 @@ func (t *Tuner) SetsItself(changes []Change) string {
 	return fmt.Sprintf("%s sets its own affinity, at least %.0f times a second", cmp.Or(attr.Printable(watched[0].Comm), watched[0].Object.Object()),
 		float64(times)/took.Seconds())
 }
-
-// ownError is ErrOvertaken where the task itself is who sets the value.
-type ownError struct{ text string }
-
-func (e ownError) Error() string      { return e.text }
-func (ownError) Is(target error) bool { return target == ErrOvertaken }
 
 // newborn takes threads that were born since the last call and have what was set; one
 // with a value of its own keeps it. One that is older than the entry is recorded: it would
