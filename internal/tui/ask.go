@@ -304,24 +304,24 @@ func (m *Model) askSort() tea.Cmd {
 // askSetup opens the setup: delay, core panel, meters, columns.
 func (m *Model) askSetup() tea.Cmd {
 	l := m.layouts.Present()
-	now := dialog.Settings{Delay: m.deps.Interval, Panel: m.panelMode.String(), Meters: m.deps.Meters, Layout: l.Name,
-		Columns: l.Shown(m.deps.Threads)}
+	now := dialog.Settings{Delay: m.interval, Panel: m.panelMode.String(), Meters: m.meters, Layout: l.Name,
+		Columns: l.Shown(m.table.View().Threads)}
 	panels := []string{corepanel.Full.String(), corepanel.Folded.String(), corepanel.Hidden.String()}
 	return m.dialogs.Push(dialog.NewSetup(field.Columns, panels, now), dialog.Answered(m.apply))
 }
 
 // apply uses new settings at once and has them kept.
 func (m *Model) apply(s dialog.Settings) tea.Cmd {
-	if !slices.Equal(s.Columns, m.layouts.Present().Shown(m.deps.Threads)) {
+	if !slices.Equal(s.Columns, m.layouts.Present().Shown(m.table.View().Threads)) {
 		m.layouts.SetColumns(s.Columns)
 	}
 	m.change(func(*proctable.View) {})
-	if s.Delay != m.deps.Interval {
-		m.deps.Interval = s.Delay
+	if s.Delay != m.interval {
+		m.interval = s.Delay
 		m.deps.Sampler.SetInterval(s.Delay)
 	}
 	m.setPanel(s.Panel)
-	m.deps.Meters = s.Meters
+	m.meters = s.Meters
 	if s.Layouts {
 		return tea.Batch(m.keep(), m.askLayout())
 	}
@@ -372,8 +372,9 @@ func (m *Model) deleteLayout() tea.Cmd {
 
 // layoutsChanged makes verbs of the layouts that there are now, and keeps them.
 func (m *Model) layoutsChanged(what string) tea.Cmd {
-	m.deps.Layouts = m.layouts.Own()
-	m.verbs = m.deps.verbs()
+	o := m.deps.Options
+	o.Layouts = m.layouts.Own()
+	m.verbs = o.verbs()
 	return tea.Batch(m.say(info, what), m.keep())
 }
 
@@ -391,8 +392,8 @@ func (m *Model) keep() tea.Cmd {
 		return nil
 	}
 	l := m.layouts.Main(m.table.View())
-	s := Saved{Columns: l.Columns, Sort: l.Sort, Layouts: m.layouts.Own(), Interval: m.deps.Interval, Panel: m.panelMode.String(),
-		Meters: m.deps.Meters}
+	s := Saved{Columns: l.Columns, Sort: l.Sort, Layouts: m.layouts.Own(), Interval: m.interval, Panel: m.panelMode.String(),
+		Meters: m.meters}
 	store := m.deps.Settings
 	return func() tea.Msg {
 		if err := store.Save(s); err != nil {

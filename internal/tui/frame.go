@@ -59,7 +59,7 @@ func (m *Model) base() string {
 	w, h := m.width, m.height
 	m.areas = m.areas[:0]
 	if h >= 6 {
-		lines = append(lines, m.header.Render(meters.Input{Model: m.model, Live: m.deps.Live.Live(), Meters: m.deps.Meters,
+		lines = append(lines, m.header.Render(meters.Input{Model: m.model, Live: m.deps.Live.Live(), Meters: m.meters,
 			Extra: m.headerExtra(), Width: w, Height: h, Theme: m.th})...)
 	}
 	cpus := m.panel.Render(corepanel.Input{Model: m.model, Topology: m.deps.Topology,

@@ -48,6 +48,8 @@ type Model struct {
 	cost          owncost.Cost // what piton itself costs
 
 	header    meters.Header
+	meters    []string // ids, see Options
+	interval  time.Duration
 	panel     corepanel.Panel
 	panelMode corepanel.Mode
 	chooser   chooser
@@ -93,7 +95,7 @@ type sampled struct{ model *model.Model }
 // New returns the screen before its first sample.
 func New(d Deps) *Model {
 	m := &Model{deps: d, th: theme.New(d.Theme), verbs: d.verbs(), gate: make(chan struct{}, 1), view: action.Processes, dirty: true,
-		detail: detail.New()}
+		detail: detail.New(), meters: d.Meters, interval: d.Interval}
 	m.setPanel(d.Panel)
 	d.Bench.Dialogs = &m.dialogs
 	m.bench = benchview.New(d.Bench)
@@ -150,7 +152,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	}
 	if read, ok := msg.(meters.Msg); ok {
 		news := m.deps.Live.Take(read)
-		m.dirty = m.dirty || m.deps.Interval > time.Second || len(news) > 0 // else the next sample draws it
+		m.dirty = m.dirty || m.interval > time.Second || len(news) > 0 // else the next sample draws it
 		if len(news) > 0 {
 			return m.say(bad, strings.Join(news, "; ")+"; ? lists them")
 		}
@@ -188,13 +190,12 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 
 // onBackground fits the colours to the background that the terminal says it has.
 func (m *Model) onBackground(dark bool) {
-	ground := theme.Light
-	if dark {
-		ground = theme.Dark
+	o := m.th.Options
+	if o.Background = theme.Light; dark {
+		o.Background = theme.Dark
 	}
-	if m.deps.Theme.Background != ground {
-		m.deps.Theme.Background = ground
-		m.th = theme.New(m.deps.Theme)
+	if o.Background != m.th.Background {
+		m.th = theme.New(o)
 	}
 }
 
@@ -211,7 +212,7 @@ func (m *Model) other(msg tea.Msg) tea.Cmd {
 
 // take shows a new model, unless the screen is paused, and waits for the next.
 func (m *Model) take(next *model.Model) tea.Cmd {
-	cmd := tea.Batch(m.wait(next), m.guardsTick(), m.deps.Live.Read(m.deps.Meters, next.Sample.Wall))
+	cmd := tea.Batch(m.wait(next), m.guardsTick(), m.deps.Live.Read(m.meters, next.Sample.Wall))
 	if faults := next.Sample.Faults(); m.newest == nil && len(faults) > 0 {
 		cmd = tea.Batch(cmd, m.say(bad, strings.Join(faults, "; ")))
 	}
@@ -256,7 +257,7 @@ func (m *Model) state() action.State {
 // askFor tells the sampler what the screen shows now, when that has changed.
 func (m *Model) askFor() {
 	n := m.wanted()
-	meters.Needs(m.deps.Meters, &n)
+	meters.Needs(m.meters, &n)
 	if n.Equal(m.needs) {
 		return
 	}

@@ -110,10 +110,7 @@ func (m *Model) change(f func(*proctable.View)) tea.Cmd {
 
 // toggleThreads needs a new sample before threads can be shown.
 func (m *Model) toggleThreads() tea.Cmd {
-	m.deps.Threads = !m.deps.Threads
-	m.change(func(v *proctable.View) {
-		v.Threads = m.deps.Threads
-	})
+	m.change(func(v *proctable.View) { v.Threads = !v.Threads })
 	m.askFor()
 	m.deps.Sampler.Refresh()
 	return nil
@@ -153,7 +150,7 @@ func (m *Model) sortByID(id string) tea.Cmd {
 
 // toggleColumn shows a column before the command, or hides it.
 func (m *Model) toggleColumn(id string) tea.Cmd {
-	ids := slices.Clone(m.layouts.Present().Shown(m.deps.Threads))
+	ids := slices.Clone(m.layouts.Present().Shown(m.table.View().Threads))
 	if i := slices.IndexFunc(ids, func(text string) bool { return text == id || strings.HasPrefix(text, id+":") }); i >= 0 {
 		ids = slices.Delete(ids, i, i+1)
 	} else if last := len(ids) - 1; last >= 0 && ids[last] == "command" {
