@@ -79,13 +79,11 @@ type Bench = benchview.Options
 
 // IRQs is what the views ask of interrupts.
 type IRQs struct {
-	// Read reads them with their rates since it was last called; nil where they
-	// are not read.
+	// Read reads them with their rates since it was last called.
 	Read func() (irq.Table, error)
-	// Movable says whether an interrupt's affinity can be set; nil, or known false,
-	// when that is not known.
+	// Movable says whether an interrupt's affinity can be set, if that is known.
 	Movable func(irq int) (movable, known bool)
-	// NICs reads the network interfaces' queues; nil where they are not read.
+	// NICs reads the network interfaces' queues.
 	NICs func() []irq.NIC
 	// Ways says how packets get to CPUs; nil: it is not known.
 	Ways func(*irq.Table) irqview.WayOf

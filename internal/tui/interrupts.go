@@ -151,17 +151,13 @@ func (m *Model) askQueue() tea.Cmd {
 	if row == nil {
 		return m.say(info, "only interrupts with a number serve a queue")
 	}
-	none := row.Title() + " is not of a network interface"
-	if read == nil {
-		return m.say(info, none)
-	}
 	return func() tea.Msg {
 		for _, n := range read() {
 			if slices.Contains(row.Device.Names, n.Name) || n.Address != "" && n.Address == row.Device.Address {
 				return resume(func(m *Model) tea.Cmd { return m.openQueue(n, row.Queue) })
 			}
 		}
-		return saying(info, none)
+		return saying(info, row.Title()+" is not of a network interface")
 	}
 }
 

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -105,8 +106,10 @@ func TestJumpToTheHandlerOfAnIRQ(t *testing.T) {
 func TestIRQsThatNobodyReads(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("3")
-		assert.Contains(t, r.text(), "interrupts are not read here")
-	}, func(d *Deps) { d.IRQs = IRQs{} })
+		assert.Contains(t, r.text(), "no such directory")
+	}, func(d *Deps) {
+		d.IRQs.Read = func() (irq.Table, error) { return irq.Table{}, errors.New("no such directory") }
+	})
 }
 
 func TestLedgerKnowsWhichIRQsCanBeMoved(t *testing.T) {

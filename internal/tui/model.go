@@ -103,7 +103,7 @@ func New(d Deps) *Model {
 	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
 	m.race = race.New()
-	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.reader(), Ways: d.IRQs.Ways, Process: m.flowing, Actions: !d.ReadOnly})
+	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.Read, Ways: d.IRQs.Ways, Process: m.flowing, Actions: !d.ReadOnly})
 	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: m.journal, action.Race: m.race}
 	m.layouts = proctable.NewLayouts(proctable.Layout{Columns: d.Columns, Sort: d.Sort, Filter: d.Filter}, d.Layouts)
 	v := proctable.View{Threads: d.Threads}
@@ -251,7 +251,7 @@ func (m *Model) selectedCount() int {
 // state is what decides which verbs can be used.
 func (m *Model) state() action.State {
 	return action.State{View: m.view, Selected: m.selectedCount(), Holding: m.chooser.held != nil,
-		ReadOnly: m.deps.ReadOnly, CanUndo: m.undoable || len(m.made) > 0, Benchmark: m.benchRunning(), Search: m.race.Running()}
+		ReadOnly: m.deps.ReadOnly, CanUndo: m.undoable || len(m.made) > 0, Benchmark: m.bench.Running(), Search: m.race.Running()}
 }
 
 // askFor tells the sampler what the screen shows now, when that has changed.

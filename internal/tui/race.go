@@ -18,7 +18,7 @@ func (m *Model) startRace() tea.Cmd {
 	switch {
 	case m.race.Running():
 		return m.show(action.Race)
-	case m.benchRunning():
+	case m.bench.Running():
 		return m.say(bad, "a benchmark is running; a search would disturb it")
 	}
 	targets, subject := m.processes()

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bench/store"
+	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
@@ -60,7 +61,7 @@ func newRig(t *testing.T, topo *topology.Topology, w, h int, options ...rigOptio
 		Options: Options{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second, Version: "test"},
 		Sampler: r.sampler, Topology: topo, Inspect: fakeInspector{}, Tuning: r.tuning, Settings: r.settings,
 		Bench: Bench{Store: fakeStore{}, Workloads: workloads.All[:8], Host: "web-07"}, // those of the golden frames
-		IRQs:  IRQs{Read: r.irqs.Read, Movable: r.irqs.Movable},
+		IRQs:  IRQs{Read: r.irqs.Read, Movable: r.irqs.Movable, NICs: func() []irq.NIC { return nil }},
 	}
 	for _, o := range options {
 		o(&d)

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/field"
-	"piton/internal/irq"
 	"piton/internal/place"
 	"piton/internal/sample"
 	"piton/internal/tui/coresview"
@@ -87,12 +85,10 @@ func (m *Model) journalChanged() tea.Cmd {
 	return nil
 }
 
-func (m *Model) benchRunning() bool { return m.bench != nil && m.bench.Running() }
-
 // benchHint says on the summary line where the workload is, so that it can be
 // found in the list and tuned by hand.
 func (m *Model) benchHint() string {
-	if !m.benchRunning() || m.bench.PID() == 0 {
+	if m.bench.PID() == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" the workload is PID %d: 1 and /%d select it among the processes", m.bench.PID(), m.bench.PID())
@@ -283,14 +279,6 @@ func (m *Model) pinner() func(coresview.Target, cpuset.Set) tea.Cmd {
 			[]change.Target{{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread}},
 			action.Tuning{Strategy: place.LeastLoaded, Within: among}))
 	}
-}
-
-// reader reads the interrupts, or says that they are not read.
-func (q IRQs) reader() func() (irq.Table, error) {
-	if q.Read != nil {
-		return q.Read
-	}
-	return func() (irq.Table, error) { return irq.Table{}, errors.New("interrupts are not read here") }
 }
 
 // askIRQFilter shows only matching interrupts while one types.

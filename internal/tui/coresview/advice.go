@@ -79,10 +79,7 @@ func (v *View) others() cpuset.Set {
 }
 
 func (v *View) adviseIRQ(number int) advice {
-	movable, known := false, false
-	if v.o.IRQMovable != nil {
-		movable, known = v.o.IRQMovable(number)
-	}
+	movable, known := v.o.IRQMovable(number)
 	to := "CPUS"
 	if cpu := v.elsewhere(); cpu >= 0 {
 		to = fmt.Sprint(cpu)

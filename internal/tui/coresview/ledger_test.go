@@ -130,8 +130,6 @@ func TestAdvice(t *testing.T) {
 	assert.Equal(t, "piton irq move 24 --cpu CPUS", v.adviseIRQ(24).full, "the least-loaded CPU is this one")
 	v.m.LeastLoaded = 6
 	assert.Equal(t, "piton irq move 24 --cpu 6", v.adviseIRQ(24).full)
-	v.o.IRQMovable = nil
-	assert.Equal(t, "movable unless managed", irq(24))
 
 	soft := func(n int) string { return v.advise(&model.LedgerEntry{Kind: sample.StaySoftIRQ, Number: n}).brief }
 	assert.Equal(t, "softirq: follows its interrupt", soft(3))

@@ -34,8 +34,7 @@ type Options struct {
 	// Pin pins one thread to the least-loaded CPU among some; nil where nothing may
 	// be changed.
 	Pin func(t Target, among cpuset.Set) tea.Cmd
-	// IRQMovable says whether an interrupt's affinity can be set; nil, or known
-	// false, when that is not known.
+	// IRQMovable says whether an interrupt's affinity can be set, if that is known.
 	IRQMovable func(irq int) (movable, known bool)
 }
 
