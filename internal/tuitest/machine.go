@@ -7,6 +7,7 @@ package tuitest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"piton/internal/cpuset"
@@ -77,13 +78,8 @@ func (m *Machine) Add(pid, ppid kernel.TID, comm, cmdline, user string, busy flo
 		Have:            sample.HaveRun | sample.HaveAffinity | sample.HaveSwitches | sample.HaveMigrations | sample.HaveIOPrio,
 		MigrationSource: sample.SourceSched,
 	}}
-	at := len(m.Procs)
-	for at > 0 && m.Procs[at-1].Task.TID > pid {
-		at--
-	}
-	m.Procs = append(m.Procs, nil)
-	copy(m.Procs[at+1:], m.Procs[at:])
-	m.Procs[at] = p
+	at, _ := slices.BinarySearchFunc(m.Procs, pid+1, func(p *Proc, pid kernel.TID) int { return int(p.Task.TID - pid) })
+	m.Procs = slices.Insert(m.Procs, at, p)
 	return p
 }
 
@@ -105,12 +101,7 @@ func (m *Machine) Crowd(n int) {
 
 // Kill ends a process.
 func (m *Machine) Kill(pid kernel.TID) {
-	for i, p := range m.Procs {
-		if p.Task.TID == pid {
-			m.Procs = append(m.Procs[:i], m.Procs[i+1:]...)
-			return
-		}
-	}
+	m.Procs = slices.DeleteFunc(m.Procs, func(p *Proc) bool { return p.Task.TID == pid })
 }
 
 // Proc finds a process.

@@ -11,11 +11,11 @@ import (
 	"runtime"
 	"strconv"
 	"syscall"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 )
 
 // FlowSeen is what the reader of a flow has recorded itself: at each read the CPU of the
@@ -138,9 +138,7 @@ func onCPU(chunk, turns int, cpus []cpuset.CPU) error {
 	if chunk%turn != 0 {
 		return nil
 	}
-	var one unix.CPUSet
-	one.Set(int(cpus[chunk/turn/turns%len(cpus)]))
-	return unix.SchedSetaffinity(0, &one)
+	return kernel.System().SetAffinity(0, cpuset.Of(cpus[chunk/turn/turns%len(cpus)]))
 }
 
 func send(write, replies, chunks int, cpus []cpuset.CPU) error {
@@ -181,8 +179,8 @@ func receive(by func(int, []byte) (int, error), read, replies, chunks, senders i
 	peek, buf := make([]byte, 10), make([]byte, flowChunk)
 	note := func(fd int, into []byte) (int, error) {
 		n, err := by(fd, into)
-		handled, _ := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_CPU)
-		key := [2]cpuset.CPU{cpuset.CPU(handled), ownCPU()}
+		handled, own, _ := kernel.DeliveryCPUs(fd)
+		key := [2]cpuset.CPU{cpuset.CPU(handled), cpuset.CPU(own)}
 		if cells[key] == nil {
 			cells[key] = &FlowCell{Handled: key[0], Consumed: key[1]}
 		}
@@ -244,10 +242,4 @@ func whole(f func(int, []byte) (int, error), fd int, buf []byte) error {
 		buf = buf[n:]
 	}
 	return nil
-}
-
-func ownCPU() cpuset.CPU {
-	var cpu uint32
-	_, _, _ = unix.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&cpu)), 0, 0)
-	return cpuset.CPU(cpu)
 }
