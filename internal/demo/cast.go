@@ -92,29 +92,21 @@ func (m *Machine) kthread(comm string, cpus cpuset.Set) *task {
 
 // cast makes the tasks that are there from the beginning.
 func (m *Machine) cast() {
-	all, n := m.all(), len(m.cpus)
-	m.add(m.process(0, "root", "/init.scope", "systemd", "/sbin/init")).RSSPages = 3300
-	m.byTID[m.pid].rename(m, 1)
-	m.pid = 1
-	kthreadd := m.kthread("kthreadd", all)
-	kthreadd.PPID = 0
-	kthreadd.rename(m, 2)
+	first := m.process(0, "root", "/init.scope", "systemd", "/sbin/init")
+	first.TID, first.TGID, first.RSSPages = 1, 1, 3300
+	m.add(first)
+	kthreadd := m.process(0, "root", "/", "kthreadd", "")
+	kthreadd.TID, kthreadd.TGID, kthreadd.Flags, kthreadd.RSSPages = 2, 2, sample.FlagKernelThread, 0
+	m.add(kthreadd)
 	m.pid = 10
 	m.kthreads()
 	m.pid = max(m.pid, 600)
 	m.services()
 	m.busy()
 	m.hostile()
-	for i := range max(1, min(n/8, 16)) {
+	for i := range max(1, min(len(m.cpus)/8, 16)) {
 		m.jobs = append(m.jobs, &job{slot: i})
 	}
-}
-
-// rename gives a task another number, while the machine is made.
-func (t *task) rename(m *Machine, tid kernel.TID) {
-	m.end(t)
-	t.TID, t.TGID = tid, tid
-	m.insert(t)
 }
 
 // kthreads are those of every CPU, and some that may be moved.
