@@ -116,8 +116,12 @@ func (m *Machine) store(path, text string) (string, error) {
 
 // requested is what a line's file says.
 func (m *Machine) requested(l *line) irq.Mask {
-	text, err := m.files.ReadSetting(irq.AffinityFile(l.number))
-	set, parseErr := cpuset.Parse(text)
+	return m.mask(irq.AffinityFile(l.number), cpuset.Parse)
+}
+
+func (m *Machine) mask(file string, parse func(string) (cpuset.Set, error)) irq.Mask {
+	text, err := m.files.ReadSetting(file)
+	set, parseErr := parse(text)
 	return irq.Mask{Set: set, OK: errors.Join(err, parseErr) == nil}
 }
 
@@ -134,11 +138,7 @@ func (m *Machine) IRQTable() (irq.Table, error) {
 }
 
 func (m *Machine) snapshot() *irq.Snapshot {
-	s := &irq.Snapshot{At: m.now, CPUs: m.all().CPUs(), Default: irq.Mask{Set: m.all(), OK: true}}
-	if text, err := m.files.ReadSetting(irq.DefaultAffinityFile); err == nil {
-		s.Default.Set, err = cpuset.ParseMask(text)
-		s.Default.OK = err == nil
-	}
+	s := &irq.Snapshot{At: m.now, CPUs: m.all().CPUs(), Default: m.mask(irq.DefaultAffinityFile, cpuset.ParseMask)}
 	for _, l := range m.lines {
 		row := irq.IRQ{Number: l.number, Counts: append([]uint64(nil), l.counts...), Requested: m.requested(l),
 			Effective: irq.Mask{Set: cpuset.Of(l.cpu), OK: true}, Spurious: irq.Spurious{OK: true},
@@ -188,11 +188,7 @@ func ways(t *irq.Table) irqview.WayOf {
 
 // NICs reads the network interface's queues.
 func (m *Machine) NICs() []irq.NIC {
-	mask := func(file string) irq.Mask {
-		text, err := m.files.ReadSetting(file)
-		set, parseErr := cpuset.ParseMask(text)
-		return irq.Mask{Set: set, OK: errors.Join(err, parseErr) == nil}
-	}
+	mask := func(file string) irq.Mask { return m.mask(file, cpuset.ParseMask) }
 	n := irq.NIC{Name: nic}
 	for _, l := range m.lines {
 		if q := irq.ParseQueue(l.action); l.device.Driver == "ice" {
