@@ -24,13 +24,7 @@ type Cgroup struct {
 type Cgroups []Cgroup
 
 // Cgroup reads /proc/PID/cgroup.
-func (f FS) Cgroup(pid kernel.TID) (Cgroups, error) {
-	b, err := f.task(pid, 0, "cgroup")
-	if err != nil {
-		return nil, err
-	}
-	return ParseCgroup(b)
-}
+func (f FS) Cgroup(pid kernel.TID) (Cgroups, error) { return f.ThreadCgroup(pid, 0) }
 
 // ThreadCgroup reads /proc/PID/task/TID/cgroup: version 1 and threaded cgroups of
 // version 2 may have a thread elsewhere than its process. TID 0 is the process.

@@ -7,7 +7,9 @@
 // Topology and Read; ParseCPUs reads the CPUS of the command line.
 package topology
 
-import "piton/internal/cpuset"
+import (
+	"piton/internal/cpuset"
+)
 
 // NodeID is the number of a NUMA node, the N in /sys/devices/system/node/nodeN.
 // Numbers may have gaps.
@@ -161,4 +163,18 @@ func (t *Topology) Distance(a, b cpuset.CPU) Distance {
 		return SameNode
 	}
 	return OtherNode
+}
+
+// Ordinary returns the online CPUs that were not set apart at boot, all online ones
+// where none is left.
+func (t *Topology) Ordinary() cpuset.Set {
+	return t.OnlineAmong(t.Online.AndNot(t.Isolated).AndNot(t.NohzFull))
+}
+
+// OnlineAmong returns those of the CPUs that are online, all online ones where none is.
+func (t *Topology) OnlineAmong(cpus cpuset.Set) cpuset.Set {
+	if cpus = cpus.And(t.Online); !cpus.Empty() {
+		return cpus
+	}
+	return t.Online
 }
