@@ -46,8 +46,9 @@ func addCompletion(root *cobra.Command, out io.Writer) {
 	}
 }
 
-// bashScript stands for cobra's, which evaluates the words of the line, and so runs the command
-// substitutions in them when TAB is pressed.
+// bashScript stands for that of cobra 1.10.2, which evaluates the words of the line, and so runs the
+// command substitutions in them when TAB is pressed, inserts the common prefix of several candidates
+// unescaped, and needs the package bash-completion.
 //
 //go:embed completion.bash
 var bashScript string
