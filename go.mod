@@ -21,7 +21,6 @@ require (
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/perf v0.0.0-20260908200009-22c9c6c9d4da
 	golang.org/x/sys v0.49.0
-	gonum.org/v1/gonum v0.17.0
 )
 
 require (

@@ -15,7 +15,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
-	"piton/internal/kernel/netdev"
 	"piton/internal/model"
 	"piton/internal/topology"
 	"piton/internal/watch"
@@ -91,7 +90,7 @@ type SteerAsk struct {
 	Look     Look
 	By       string // who asks, for the journal; "" or ended by ": "
 	// Ntuple reads whether an interface sorts flows by filters; nil is this machine's.
-	Ntuple func(nic string) (netdev.Feature, error)
+	Ntuple func(nic string) (Filters, error)
 	hooks  Hooks // nil is this machine's
 }
 
@@ -126,7 +125,7 @@ type link struct {
 func LookAt(ctx context.Context, t *change.Tuner, ask SteerAsk) (*Steering, error) {
 	s := &Steering{SteerAsk: ask, tuner: t}
 	if s.Ntuple == nil {
-		s.Ntuple = netdev.NtupleFilters
+		s.Ntuple = NtupleFilters
 	}
 	if s.hooks == nil {
 		s.hooks = Programs

@@ -20,7 +20,6 @@ import (
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/kernel/netdev"
 	"piton/internal/model"
 	"piton/internal/topology/topologytest"
 )
@@ -67,7 +66,7 @@ func newNetwork(t *testing.T) *network {
 	n.ask = SteerAsk{
 		Targets: []change.Target{{TID: 10}}, Policy: PolicyCurrent, Topology: topologytest.Synthetic(topologytest.Spec{CoresPerLLC: 4}),
 		Look:   func(context.Context, time.Duration) (Seen, error) { return n.seen, nil },
-		Ntuple: func(string) (netdev.Feature, error) { return netdev.Feature{}, nil },
+		Ntuple: func(string) (Filters, error) { return Filters{}, nil },
 		hooks:  &fakeHooks{refusal: errors.New("no programs here")},
 	}
 	return n
@@ -203,9 +202,9 @@ func (n *network) card(t *testing.T) {
 func TestCardsThatDoNotExistHere(t *testing.T) {
 	n := newNetwork(t)
 	n.card(t)
-	has := netdev.Feature{}
+	has := Filters{}
 	var failed error
-	n.ask.Ntuple = func(nic string) (netdev.Feature, error) {
+	n.ask.Ntuple = func(nic string) (Filters, error) {
 		assert.Equal(t, "eth0", nic)
 		return has, failed
 	}

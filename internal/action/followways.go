@@ -225,8 +225,21 @@ type notSet struct{ change.Change }
 func (n notSet) Error() string { return n.Object.Object() + ": " + n.Why() }
 func (n notSet) Unwrap() error { return n.Err }
 
+// Filters is whether a network interface sorts flows to queues by filters (ethtool -k,
+// rx-ntuple-filter).
+type Filters struct {
+	Has bool // it can, if it is switched on
+	On  bool
+}
+
+// NtupleFilters reads the Filters of an interface of this network namespace. The laboratory has it.
+var NtupleFilters func(nic string) (Filters, error)
+
 // noARFS says why RFS cannot use filters of the NIC.
 func (s *waySearch) noARFS() string {
+	if s.Ntuple == nil {
+		return "this piton is built without what reads whether there are filters"
+	}
 	for _, nic := range s.nics {
 		if nic.Driver == "" {
 			return nic.Name + " is a virtual interface: it has no filters"

@@ -124,6 +124,27 @@ func Middle(values []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
+// Mean is the mean of some values, and 0 of none.
+func Mean(values []float64) float64 {
+	sum := 0.0
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(max(len(values), 1))
+}
+
+// Regression is the least squares line through points, and the share of the variance that it explains.
+func Regression(xs, ys []float64) (intercept, slope, r2 float64) {
+	x, y := Mean(xs), Mean(ys)
+	var xx, xy, yy float64
+	for i := range xs {
+		dx, dy := xs[i]-x, ys[i]-y
+		xx, xy, yy = xx+dx*dx, xy+dx*dy, yy+dy*dy
+	}
+	slope = xy / xx
+	return y - slope*x, slope, slope * xy / yy
+}
+
 // Clock prints how long something takes, to the second: "38 s", "1:38 min", "2:05:00 h".
 func Clock(d time.Duration) string {
 	s := int(d.Round(time.Second).Seconds())

@@ -16,6 +16,7 @@ import (
 	"piton/internal/cli/benchcmd"
 	"piton/internal/cli/irqcmd"
 	"piton/internal/lab/hint"
+	"piton/internal/lab/netns"
 	"piton/internal/lab/steer"
 )
 
@@ -23,5 +24,9 @@ func init() {
 	benchcmd.Reproduce = reproduce
 	irqcmd.NewHint = newHint
 	action.Programs = programs{}
+	action.NtupleFilters = func(nic string) (f action.Filters, err error) {
+		f.Has, f.On, err = netns.NtupleFilters(nic)
+		return f, err
+	}
 	bpf.Known = append(bpf.Known, steer.Programs, hint.Programs)
 }

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/stat"
-	"gonum.org/v1/gonum/stat/distuv"
-
 	"piton/internal/bench/stats"
+	"piton/internal/chart"
 )
 
 const (
@@ -30,7 +28,7 @@ const (
 // level is the level of the signed-rank test at a look, from 1: 0.00003, 0.0021, 0.0097
 // and 0.0215.
 func level(look int) float64 {
-	return distuv.UnitNormal.Survival(boundary * math.Sqrt(float64(looks)/float64(look)))
+	return stats.NormalTail(boundary * math.Sqrt(float64(looks)/float64(look)))
 }
 
 // plannedPairs is how many pairs a confirmation has at most: those that find a third of the
@@ -44,7 +42,7 @@ func (s *searcher) plannedPairs(finalist int) int {
 		return min(most, soloPairs)
 	}
 	third := s.result.Candidates[finalist].Level / 3
-	need := (boundary + distuv.UnitNormal.Quantile(0.95)) * s.pairSD / third
+	need := (boundary + stats.NormalQuantile(0.95)) * s.pairSD / third
 	return int(min(max(math.Ceil(need*need), usualPairs), float64(most)))
 }
 
@@ -88,7 +86,7 @@ func (s *searcher) confirm(ctx context.Context, finalist int) (violated bool, er
 // worse reports whether all periods so far, not the fresh pairs only, show the finalist
 // clearly below the default. It only ever keeps the default, and so costs no level.
 func (s *searcher) worse(finalist int) bool {
-	if stat.Mean(s.result.Pairs, nil) >= 0 {
+	if chart.Mean(s.result.Pairs) >= 0 {
 		return false
 	}
 	s.estimateLevels()
@@ -169,7 +167,7 @@ func (r *Result) estimate(look int, better bool) {
 // (Jennison & Turnbull, section 10.2, with the normal score of p).
 func conditionalPower(p float64, look int) float64 {
 	t := float64(look) / looks
-	score := -distuv.UnitNormal.Quantile(min(max(p, 1e-9), 1-1e-9))
+	score := -stats.NormalQuantile(min(max(p, 1e-9), 1-1e-9))
 	expected := score / math.Sqrt(t) // at the last look
-	return distuv.UnitNormal.Survival((boundary - expected) / math.Sqrt(1-t))
+	return stats.NormalTail((boundary - expected) / math.Sqrt(1-t))
 }

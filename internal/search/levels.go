@@ -4,11 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/gonum/lapack/lapack64"
-	"gonum.org/v1/gonum/stat"
+	"piton/internal/chart"
 )
 
 // period is one reading as the regression needs it.
@@ -20,12 +16,12 @@ type period struct {
 // levels are the log ratios of candidates to the default, estimated from all periods so
 // far. They select; they decide nothing.
 type levels struct {
-	of     []float64         // by candidate; 0 for the default, NaN without a period
-	row    []int             // by candidate; -1 without a period
-	rho    float64           // lag-1 autocorrelation of the noise
-	scale  float64           // of an innovation, log rate
-	score  float64           // minus twice the log likelihood
-	normal blas64.Triangular // the normal equations' Cholesky factor, in the best fit their inverse
+	of      []float64 // by candidate; 0 for the default, NaN without a period
+	row     []int     // by candidate; -1 without a period
+	rho     float64   // lag-1 autocorrelation of the noise
+	scale   float64   // of an innovation, log rate
+	score   float64   // minus twice the log likelihood
+	inverse []float64 // of the normal equations' matrix
 }
 
 // correlations are the lag-1 autocorrelations tried for the noise; 0 to 0.83 was
@@ -75,14 +71,12 @@ func fit(periods []period, n int) levels {
 		}
 	}
 	best.of, best.row = of, row
-	lapack64.Potri(best.normal) // in place, the upper triangle
 	return best
 }
 
 // errorOf is the standard error of the difference of two candidates' levels.
 func (l *levels) errorOf(a, b int) float64 {
-	i, j, n := min(l.row[a], l.row[b]), max(l.row[a], l.row[b]), l.normal.N
-	of := l.normal.Data
+	i, j, n, of := l.row[a], l.row[b], 1+slices.Max(l.row), l.inverse
 	return l.scale * math.Sqrt(max(of[i*n+i]+of[j*n+j]-2*of[i*n+j], 0))
 }
 
@@ -98,30 +92,38 @@ type fitter struct {
 	size    int // rows
 }
 
-// at is the fit at one correlation. The covariance is left for the best one.
+// at is the fit at one correlation.
 func (f *fitter) at(rho float64, passes int) levels {
 	residuals, level := make([]float64, len(f.logs)), make([]float64, f.size)
 	l := levels{of: level, rho: rho}
 	for range passes {
-		// Every candidate has a period and rho is below 1: the matrix is positive definite.
-		l.normal, _ = lapack64.Potrf(f.equations(rho, level))
-		lapack64.Potrs(l.normal, blas64.General{Rows: f.size, Cols: 1, Stride: 1, Data: level})
+		normal, right := f.equations(rho)
+		invert(normal, f.size)
+		l.inverse = normal
+		for i := range level {
+			level[i] = 0
+			for j, r := range right {
+				level[i] += normal[i*f.size+j] * r
+			}
+		}
 		f.innovations(rho, level, residuals)
 		l.scale = spread(residuals, f.size)
 		for t, r := range residuals {
 			f.weights[t] = min(1, huber*l.scale/max(math.Abs(r), smallestScale))
 		}
 	}
-	n := float64(len(residuals))
-	l.score = 2*n*math.Log(floats.Norm(residuals, 1)/n+smallestScale) - math.Log(1-rho*rho)
+	for t, r := range residuals {
+		residuals[t] = math.Abs(r)
+	}
+	l.score = 2*float64(len(residuals))*math.Log(chart.Mean(residuals)+smallestScale) - math.Log(1-rho*rho)
 	return l
 }
 
 // equations are the normal equations of the whitened regression
-// y[t] - rho·y[t-1] = level[t] - rho·level[t-1]. It sets the right side.
-func (f *fitter) equations(rho float64, right []float64) blas64.Symmetric {
-	normal := make([]float64, f.size*f.size)
-	clear(right)
+// y[t] - rho·y[t-1] = level[t] - rho·level[t-1]. Every candidate has a period and rho is below 1:
+// the matrix is positive definite.
+func (f *fitter) equations(rho float64) (normal, right []float64) {
+	normal, right = make([]float64, f.size*f.size), make([]float64, f.size)
 	for t, w := range f.weights {
 		i := f.rows[t]
 		if t == 0 {
@@ -138,7 +140,31 @@ func (f *fitter) equations(rho float64, right []float64) blas64.Symmetric {
 		right[i] += w * z
 		right[j] -= w * rho * z
 	}
-	return blas64.Symmetric{N: f.size, Stride: f.size, Data: normal, Uplo: blas.Upper}
+	return normal, right
+}
+
+// invert replaces a positive definite matrix of n rows by its inverse (Gauss and Jordan, who need
+// no pivoting there).
+func invert(m []float64, n int) {
+	for k := range n {
+		pivot := m[k*n : (k+1)*n]
+		scale := 1 / pivot[k]
+		pivot[k] = 1
+		for j := range pivot {
+			pivot[j] *= scale
+		}
+		for i := range n {
+			if i == k {
+				continue
+			}
+			row := m[i*n : (i+1)*n]
+			factor := row[k]
+			row[k] = 0
+			for j, p := range pivot {
+				row[j] -= factor * p
+			}
+		}
+	}
 }
 
 // innovations are the residuals of the whitened regression.
@@ -165,5 +191,5 @@ func spread(residuals []float64, parameters int) float64 {
 	slices.Sort(sizes)
 	sizes = sizes[:len(sizes)-len(sizes)/10]
 	free := math.Sqrt(float64(len(residuals)) / float64(max(len(residuals)-parameters, 1)))
-	return max(stat.Mean(sizes, nil)*1.52*free, smallestScale)
+	return max(chart.Mean(sizes)*1.52*free, smallestScale)
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"gonum.org/v1/gonum/stat"
 
 	"piton/internal/chart"
 )
@@ -184,8 +183,14 @@ func TestWorldsAreNoisy(t *testing.T) {
 		for i := range steps {
 			steps[i] = math.Abs(logs[i+1] - logs[i])
 		}
-		sds = append(sds, stat.StdDev(logs, nil))
-		lags = append(lags, stat.Correlation(logs[1:], logs[:len(logs)-1], nil))
+		mean, squares, products := chart.Mean(logs), 0.0, 0.0
+		for i, l := range logs {
+			squares += (l - mean) * (l - mean)
+			if i > 0 {
+				products += (l - mean) * (logs[i-1] - mean)
+			}
+		}
+		sds, lags = append(sds, math.Sqrt(squares/float64(len(logs)))), append(lags, products/squares)
 		differences = append(differences, chart.Middle(steps))
 	}
 	for _, figure := range []struct {

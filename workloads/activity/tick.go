@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/stat"
-
 	"piton/internal/chart"
 )
 
@@ -198,7 +196,7 @@ func (t *Tick) mark(gaps []gap, phase, observedNs float64) {
 	}
 	t.MedianNs = chart.Middle(lengths)
 	if len(in) > 2 {
-		_, t.PeriodNs = stat.LinearRegression(number, begins, nil, false)
+		_, t.PeriodNs, _ = chart.Regression(number, begins)
 		t.Hz = 1e9 / t.PeriodNs
 	}
 	t.Missing = max(periods-t.hidden(gaps, phase, loose)-len(in), 0)

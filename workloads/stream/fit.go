@@ -3,7 +3,7 @@ package stream
 import (
 	"fmt"
 
-	"gonum.org/v1/gonum/stat"
+	"piton/internal/chart"
 )
 
 // Fit is whether the firmware's distances foretell triad's bandwidth: a least
@@ -48,8 +48,7 @@ func newFit(cells []Cell) Fit {
 	}
 	if len(f.Spreads) > 1 && len(x) >= minForTrend {
 		f.Valid = true
-		f.InterceptMBs, f.SlopeMBs = stat.LinearRegression(x, y, nil, false)
-		f.R2 = stat.RSquared(x, y, nil, f.InterceptMBs, f.SlopeMBs)
+		f.InterceptMBs, f.SlopeMBs, f.R2 = chart.Regression(x, y)
 	}
 	f.Verdict = f.verdict()
 	return f

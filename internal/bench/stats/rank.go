@@ -10,7 +10,6 @@ import (
 
 	"github.com/aclements/go-moremath/mathx"
 	moremath "github.com/aclements/go-moremath/stats"
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Shift is by how much ys lie above xs: the Hodges-Lehmann estimate, which is
@@ -43,11 +42,17 @@ func lowerRank(m, n int, tail float64) int {
 	if m*n > 2500 { // the normal approximation is as good there
 		mean := float64(m*n) / 2
 		sd := math.Sqrt(float64(m*n) * float64(m+n+1) / 12)
-		return max(int(math.Floor(mean-0.5+sd*math.Sqrt2*math.Erfinv(2*tail-1)))+1, 0)
+		return max(int(math.Floor(mean-0.5+sd*NormalQuantile(tail)))+1, 0)
 	}
 	u := moremath.UDist{N1: m, N2: n}
 	return sort.Search(m*n, func(k int) bool { return u.CDF(float64(k)) > tail })
 }
+
+// NormalTail is the chance that a value of the standard normal distribution is above z.
+func NormalTail(z float64) float64 { return math.Erfc(z/math.Sqrt2) / 2 }
+
+// NormalQuantile is the value that one of that distribution is below with the chance p.
+func NormalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
 
 // Holm corrects p values for being several (Holm, 1979): the chance that any
 // of them is below a level by luck alone stays at that level.
@@ -150,7 +155,7 @@ func SignedRank(ds []float64) float64 {
 			mean += float64(r) / 2
 			variance += float64(r) * float64(r) / 4
 		}
-		return distuv.Normal{Mu: mean, Sigma: math.Sqrt(variance)}.Survival(float64(sum) - 1)
+		return NormalTail((float64(sum) - 1 - mean) / math.Sqrt(variance))
 	}
 	p := 0.0
 	for _, q := range signedRankDistribution(doubled)[sum:] {
@@ -222,7 +227,7 @@ func lowerSignedRank(n int, tail float64) int {
 	if n > exactPairs {
 		mean := float64(n*(n+1)) / 4
 		sd := math.Sqrt(mean * float64(2*n+1) / 6)
-		return max(int(math.Floor(distuv.Normal{Mu: mean - 0.5, Sigma: sd}.Quantile(tail)))+1, 0)
+		return max(int(math.Floor(mean-0.5+sd*NormalQuantile(tail)))+1, 0)
 	}
 	ranks := make([]int, n)
 	for i := range ranks {

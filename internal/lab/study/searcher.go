@@ -9,8 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/stat"
-
 	"piton/internal/auto"
 	"piton/internal/bench"
 	"piton/internal/bench/runner"
@@ -236,7 +234,7 @@ func (c *searchCell) search(ctx context.Context, measure search.Measure) error {
 	for i := range result.Candidates {
 		c.found.Candidates[i].Searched = chart.Middle(result.Candidates[i].Rates)
 	}
-	if usual := stat.Mean(result.Candidates[0].Rates, nil); usual > 0 {
+	if usual := chart.Mean(result.Candidates[0].Rates); usual > 0 {
 		c.found.Lost = 1 - (after-before)/c.found.Seconds/usual
 	}
 	return nil
