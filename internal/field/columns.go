@@ -16,7 +16,7 @@ var ofStat = []string{"ppid", "start_ticks", "start", "priority", "nice", "polic
 	"minor_faults", "major_faults", "class", "mem_percent", "rss_bytes", "time_s"}
 
 // withoutOdd gives those columns no value for a task whose stat file was of no use.
-func withoutOdd(all []Column) []Column {
+func withoutOdd(all []TaskColumn) []TaskColumn {
 	for i := range all {
 		if !slices.Contains(ofStat, all[i].ID) {
 			continue
@@ -65,27 +65,27 @@ func withoutOdd(all []Column) []Column {
 }
 
 // identityColumns say which task a row is.
-func identityColumns() []Column {
-	return []Column{
-		integer(Column{ID: "pid", Title: "PID", Width: 7,
+func identityColumns() []TaskColumn {
+	return []TaskColumn{
+		integer(TaskColumn{ID: "pid", Title: "PID", Width: 7, Names: true,
 			Help: "process id; for a thread, that of its process"},
 			func(r Row) (int64, bool) { return int64(r.Task().TGID), !r.Sum() }),
-		integer(Column{ID: "tid", Title: "TID", Width: 7,
+		integer(TaskColumn{ID: "tid", Title: "TID", Width: 7, Names: true,
 			Help: "thread id; the process id for a process"},
 			func(r Row) (int64, bool) { return int64(r.Task().TID), !r.Sum() }),
-		integer(Column{ID: "ppid", Title: "PPID", Width: 7,
+		integer(TaskColumn{ID: "ppid", Title: "PPID", Width: 7, Names: true,
 			Help: "process id of the parent"},
 			func(r Row) (int64, bool) { return int64(r.Task().PPID), !r.Sum() }),
-		words(Column{ID: "user", Title: "USER", Width: 9,
+		words(TaskColumn{ID: "user", Title: "USER", Width: 9,
 			Help: "owner of the process"},
 			func(r Row) string { return r.identity().User }),
-		words(Column{ID: "comm", Title: "COMM", Width: 15,
+		words(TaskColumn{ID: "comm", Title: "COMM", Width: 15,
 			Help: "name of the task as the kernel has it"},
 			func(r Row) string { return r.identity().Comm }),
-		words(Column{ID: "cgroup", Title: "CGROUP", Width: 24,
+		words(TaskColumn{ID: "cgroup", Title: "CGROUP", Width: 24,
 			Help: "control group of the process", Needs: needIdentity, Missing: whyIdentity},
 			func(r Row) string { return r.identity().Cgroup }),
-		integer(Column{ID: "start_ticks", Title: "STARTTICK", Width: 10,
+		integer(TaskColumn{ID: "start_ticks", Title: "STARTTICK", Width: 10, Names: true,
 			Help: "start time since boot in clock ticks; with the tid it identifies a task"},
 			func(r Row) (int64, bool) { return int64(r.Task().StartTicks), !r.Sum() }),
 		startColumn(),
@@ -94,29 +94,29 @@ func identityColumns() []Column {
 }
 
 // schedulerColumns are what sched(7) knows of a task and what piton tunes.
-func schedulerColumns() []Column {
-	return []Column{
-		words(Column{ID: "state", Title: "S", Width: 2,
+func schedulerColumns() []TaskColumn {
+	return []TaskColumn{
+		words(TaskColumn{ID: "state", Title: "S", Width: 2,
 			Help: "state: R running or runnable, S asleep, D uninterruptible, T stopped, Z zombie, I idle kernel thread"},
 			func(r Row) string { return stateName(r.Task().State) }),
-		integer(Column{ID: "priority", Title: "PRI", Width: 4,
+		integer(TaskColumn{ID: "priority", Title: "PRI", Width: 4, Names: true,
 			Help: "kernel priority: 20 + nice, or below 0 for real time"},
 			func(r Row) (int64, bool) { return int64(r.Task().Priority), !r.Sum() }),
 		niceColumn(),
 		policyColumn(),
-		integer(Column{ID: "rtprio", Title: "RTPRIO", Width: 7, Desc: true,
+		integer(TaskColumn{ID: "rtprio", Title: "RTPRIO", Width: 7, Desc: true,
 			Help: "real-time priority, 1..99, 0 without one"},
 			func(r Row) (int64, bool) { return int64(r.Task().RTPrio), !r.Sum() }),
 		ioprioColumn(),
-		integer(Column{ID: "cpu", Title: "CPU", Width: 4,
+		integer(TaskColumn{ID: "cpu", Title: "CPU", Width: 4, Names: true,
 			Help:    "CPU the task is on or was last on",
 			Missing: func(Row) string { return "the kernel did not say on which CPU it was last" }},
 			func(r Row) (int64, bool) { return int64(r.Task().LastCPU), r.Task().LastCPU >= 0 }),
 		affinityColumn(),
-		integer(Column{ID: "node", Title: "NODE", Width: 5,
+		integer(TaskColumn{ID: "node", Title: "NODE", Width: 5, Names: true,
 			Help:    "NUMA node of that CPU",
 			Missing: func(Row) string { return "this machine reports no NUMA nodes" }}, node),
-		integer(Column{ID: "threads", Title: "THR", Width: 5, Desc: true,
+		integer(TaskColumn{ID: "threads", Title: "THR", Width: 5, Desc: true,
 			Help: "threads of the process"},
 			func(r Row) (int64, bool) { return int64(r.Task().Threads), true }),
 	}
@@ -191,8 +191,8 @@ func (r Row) group() *sample.Threads {
 
 var noGroup sample.Threads
 
-func niceColumn() Column {
-	c := integer(Column{ID: "nice", Title: "NI", Width: 4, Needs: needThreadAttr,
+func niceColumn() TaskColumn {
+	c := integer(TaskColumn{ID: "nice", Title: "NI", Width: 4, Needs: needThreadAttr,
 		Help: "nice value, -20 first to 19 last; * where threads differ from the first"},
 		func(r Row) (int64, bool) { return int64(r.Task().Nice), true })
 	c.all = func(*sample.Needs) {} // that of the first thread is always there
@@ -206,8 +206,8 @@ func niceColumn() Column {
 	return c
 }
 
-func policyColumn() Column {
-	c := words(Column{ID: "policy", Title: "POL", Width: 8, Needs: needThreadAttr,
+func policyColumn() TaskColumn {
+	c := words(TaskColumn{ID: "policy", Title: "POL", Width: 8, Needs: needThreadAttr,
 		Help: "scheduling policy, with the real-time priority; * where threads differ from the first"},
 		func(r Row) string { return r.Task().Policy.String() })
 	c.all = func(*sample.Needs) {}
@@ -227,8 +227,8 @@ func policyColumn() Column {
 	return c
 }
 
-func affinityColumn() Column {
-	c := words(Column{ID: "affinity", Title: "ALLOWED", Width: 9,
+func affinityColumn() TaskColumn {
+	c := words(TaskColumn{ID: "affinity", Title: "ALLOWED", Width: 9,
 		Help:  "CPUs the task may run on: its mask cut to its cpuset and to the online CPUs; * where threads differ, with those of all",
 		Needs: needAffinity, Missing: whyThreads("affinity", sample.HaveAffinity, whyNot("affinity"))},
 		func(r Row) string {
@@ -266,7 +266,7 @@ func (r Row) allowed() (set cpuset.Set, known bool) {
 	return t.Affinity, t.Have&sample.HaveAffinity != 0 && (t.Threads < 2 || !t.IsProcess())
 }
 
-func ioprioColumn() Column {
+func ioprioColumn() TaskColumn {
 	names := [...]string{kernel.IONone: "none", kernel.IORealTime: "real-time", kernel.IOBestEffort: "best-effort", kernel.IOIdle: "idle"}
 	short := [...]string{kernel.IONone: "none", kernel.IORealTime: "rt", kernel.IOBestEffort: "be", kernel.IOIdle: "idle"}
 	levelled := func(c kernel.IOClass) bool { return c == kernel.IORealTime || c == kernel.IOBestEffort }
@@ -274,7 +274,7 @@ func ioprioColumn() Column {
 		p := r.Task().IOPrio
 		return p, r.Task().Have&sample.HaveIOPrio != 0 && int(p.Class) < len(names)
 	}
-	c := words(Column{ID: "ioprio", Title: "IO", Width: 5,
+	c := words(TaskColumn{ID: "ioprio", Title: "IO", Width: 5,
 		Help: "I/O class and level: rt or be with 0 first to 7 last, idle, or none (follows nice)", Needs: needIOPrio,
 		Missing: whyNot("I/O priority")},
 		func(r Row) string {

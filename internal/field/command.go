@@ -10,8 +10,8 @@ import (
 
 // commandColumn is the command line; kernel threads are shown as ps does, in
 // brackets, and a thread of a process by its own name.
-func commandColumn() Column {
-	c := words(Column{ID: "command", Title: "COMMAND", Help: "command line; [name] for kernel threads"}, command)
+func commandColumn() TaskColumn {
+	c := words(TaskColumn{ID: "command", Title: "COMMAND", Help: "command line; [name] for kernel threads"}, command)
 	c.Append = AppendCommand
 	return c
 }
@@ -75,14 +75,14 @@ func StartTime(r Row) (time.Time, bool) {
 }
 
 // startColumn shows the hour within a day, then the date, then the year.
-func startColumn() Column {
+func startColumn() TaskColumn {
 	get := func(r Row) float64 {
 		if r.Sum() {
 			return nan
 		}
 		return float64(r.Task().StartTicks)
 	}
-	c := real(Column{ID: "start", Title: "START", Width: 6, Desc: true,
+	c := real(TaskColumn{ID: "start", Title: "START", Width: 6, Names: true, Desc: true,
 		Help:    "when it started: the hour, from a day on the date",
 		Missing: func(Row) string { return "the time of boot is not known" }}, get)
 	c.Type = TypeText

@@ -9,40 +9,40 @@ import (
 
 // extraColumns are what htop shows beside the rest; all but the faults and the class
 // are read only where they are shown.
-func extraColumns() []Column {
-	return []Column{
-		extraBytes(Column{ID: "virt_bytes", Title: "VIRT", Width: 6,
+func extraColumns() []TaskColumn {
+	return []TaskColumn{
+		extraBytes(TaskColumn{ID: "virt_bytes", Title: "VIRT", Width: 6,
 			Help: "virtual memory, in bytes with K, M, G of 1024"},
 			func(e *sample.Extra) uint64 { return e.VirtPages }),
-		extraBytes(Column{ID: "shared_bytes", Title: "SHR", Width: 5,
+		extraBytes(TaskColumn{ID: "shared_bytes", Title: "SHR", Width: 5,
 			Help: "resident memory that files or other processes share, in bytes with K, M, G of 1024"},
 			func(e *sample.Extra) uint64 { return e.SharePages }),
-		integer(Column{ID: "minor_faults", Title: "MINFLT", Width: 10, Desc: true,
+		integer(TaskColumn{ID: "minor_faults", Title: "MINFLT", Width: 10, Desc: true,
 			Help: "page faults in the task's life that needed no reading from storage"},
 			func(r Row) (int64, bool) { return int64(r.Task().MinorFaults), true }),
-		integer(Column{ID: "major_faults", Title: "MAJFLT", Width: 8, Desc: true,
+		integer(TaskColumn{ID: "major_faults", Title: "MAJFLT", Width: 8, Desc: true,
 			Help: "page faults in the task's life that needed reading from storage"},
 			func(r Row) (int64, bool) { return int64(r.Task().MajorFaults), true }),
-		ioRate(Column{ID: "read_bytes_per_s", Title: "READ/s", Width: 7,
+		ioRate(TaskColumn{ID: "read_bytes_per_s", Title: "READ/s", Width: 7,
 			Help: "bytes a second read from storage, with K, M, G of 1024"},
 			func(io *model.IO) float32 { return io.ReadPerS }),
-		ioRate(Column{ID: "write_bytes_per_s", Title: "WRITE/s", Width: 8,
+		ioRate(TaskColumn{ID: "write_bytes_per_s", Title: "WRITE/s", Width: 8,
 			Help: "bytes a second written to storage, with K, M, G of 1024"},
 			func(io *model.IO) float32 { return io.WritePerS }),
-		integer(Column{ID: "oom_score", Title: "OOM", Width: 5, Desc: true, Needs: needOOM, Missing: whyNot("OOM score"),
+		integer(TaskColumn{ID: "oom_score", Title: "OOM", Width: 5, Desc: true, Needs: needOOM, Missing: whyNot("OOM score"),
 			Help: "how likely the OOM killer chooses the process, 0 never to 1000 and more first"},
 			func(r Row) (int64, bool) {
 				e := r.extra(sample.HaveOOM)
 				return int64(e.OOMScore), e != &noExtra
 			}),
-		words(Column{ID: "unit", Title: "UNIT", Width: 20, all: needIdentity, Missing: whyIdentity,
+		words(TaskColumn{ID: "unit", Title: "UNIT", Width: 20, all: needIdentity, Missing: whyIdentity,
 			Help: "systemd unit or container of the process, from its control group; after the user's number, 1000/app.service, below a user's own manager"},
 			func(r Row) string { return procfs.OwnerOf(r.identity().Cgroup) }),
-		words(Column{ID: "wchan", Title: "WCHAN", Width: 16, Needs: needWait,
+		words(TaskColumn{ID: "wchan", Title: "WCHAN", Width: 16, Needs: needWait,
 			Help:    "kernel function that the task sleeps in",
 			Missing: func(Row) string { return "it is not asleep, or only its owner may look" }},
 			func(r Row) string { return r.extra(sample.HaveWait).WaitChannel }),
-		words(Column{ID: "class", Title: "CLS", Width: 4,
+		words(TaskColumn{ID: "class", Title: "CLS", Width: 4,
 			Help: "scheduling class as ps has it: TS, FF, RR, B, IDL, DLN"},
 			func(r Row) string {
 				if r.group().PolicyDiffers && r.Sum() {
@@ -69,7 +69,7 @@ func (r Row) extra(bit sample.Have) *sample.Extra {
 }
 
 // extraBytes completes a column of an amount of memory that is counted in pages.
-func extraBytes(c Column, pages func(*sample.Extra) uint64) Column {
+func extraBytes(c TaskColumn, pages func(*sample.Extra) uint64) TaskColumn {
 	c.Desc, c.unit, c.Needs, c.Missing = true, sizes, needMemory, whyNot("memory")
 	c = integer(c, func(r Row) (int64, bool) {
 		e, page := r.extra(sample.HaveMemory), r.M.Sample.Host.PageBytes
@@ -79,7 +79,7 @@ func extraBytes(c Column, pages func(*sample.Extra) uint64) Column {
 }
 
 // inBytes shows a number as a size.
-func inBytes(c Column) Column {
+func inBytes(c TaskColumn) TaskColumn {
 	num := c.num
 	c.Append = func(dst []byte, r Row) []byte {
 		if v := num(r); v == v {
@@ -90,7 +90,7 @@ func inBytes(c Column) Column {
 	return c
 }
 
-func ioRate(c Column, get func(*model.IO) float32) Column {
+func ioRate(c TaskColumn, get func(*model.IO) float32) TaskColumn {
 	c.unit, c.Needs = sizes, needIO
 	c = rate(c, func(r Row) float32 {
 		if io := r.M.IO(r.I); io != nil {

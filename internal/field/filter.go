@@ -23,7 +23,7 @@ type term struct {
 	typed string
 	word  string // in lower case, "" for a comparison
 
-	column  *Column
+	column  *TaskColumn
 	op      string // = != < > <= >= ~
 	numbers []float64
 	texts   []string // in lower case

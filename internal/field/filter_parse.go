@@ -137,7 +137,7 @@ func newComparison(name, op, value string, budget *pattern.Budget) (term, error)
 
 // lookupFigure is Lookup for what a filter compares: there "cpu" is how busy a task
 // is, not the number of the CPU that it is on.
-func lookupFigure(name string) (*Column, bool) {
+func lookupFigure(name string) (*TaskColumn, bool) {
 	if strings.EqualFold(name, "cpu") {
 		name = "cpu_percent"
 	}

@@ -87,3 +87,6 @@ func Uptime(d time.Duration) string {
 
 // Bytes is a size as columns show it: "912K".
 func Bytes(n uint64) string { return string(appendBytes(nil, n)) }
+
+// Fixed is a figure as columns of rates show it.
+func Fixed(v float64) string { return string(appendFixed(nil, v)) }

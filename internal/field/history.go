@@ -10,9 +10,9 @@ var (
 // migrationHistory draws the migrations of a row at each of the last ticks, with the
 // same height for the same rate in every row: 1, 2, 4 … 128 and more a second. A tick
 // without any is blank, so that most of the list is.
-func migrationHistory() Column {
+func migrationHistory() TaskColumn {
 	steps := func(r Row) model.MoveHistory { return r.Rates().Moves }
-	c := real(Column{ID: "migrations_history", Title: "MIGRATIONS", Short: "MIG", Width: model.BounceLen, Desc: true, Needs: needMigrations,
+	c := real(TaskColumn{ID: "migrations_history", Title: "MIGRATIONS", Short: "MIG", Width: model.BounceLen, Desc: true, Needs: needMigrations,
 		Help:    "migrations at each of the last ticks: blank none, then 1, 2, 4, 8, 16, 32, 64, 128 and more a second; sorts by their mean",
 		Missing: whyRate,
 		Append: func(dst []byte, r Row) []byte {

@@ -32,7 +32,7 @@ var aliases = map[string]string{
 
 // Lookup finds a column by its id, its heading or a short name ("mig", "cpu%"),
 // whatever the case.
-func Lookup(name string) (*Column, bool) {
+func Lookup(name string) (*TaskColumn, bool) {
 	name = strings.ToLower(name)
 	if id, ok := aliases[name]; ok {
 		name = id
@@ -52,7 +52,7 @@ func Lookup(name string) (*Column, bool) {
 }
 
 // find is Lookup with an error that names the columns there are.
-func find(name string) (*Column, error) {
+func find(name string) (*TaskColumn, error) {
 	if c, ok := Lookup(name); ok {
 		return c, nil
 	}
@@ -60,8 +60,8 @@ func find(name string) (*Column, error) {
 }
 
 // Select returns the columns with these names.
-func Select(names []string) ([]*Column, error) {
-	var out []*Column
+func Select(names []string) ([]*TaskColumn, error) {
+	var out []*TaskColumn
 	for _, name := range names {
 		c, err := find(name)
 		if err != nil {
@@ -86,7 +86,7 @@ func ids() []string {
 
 // Needs returns what a sample must hold to show the columns and to answer the
 // filter, which may be nil.
-func Needs(columns []*Column, filter *Filter) sample.Needs {
+func Needs(columns []*TaskColumn, filter *Filter) sample.Needs {
 	var n sample.Needs
 	for _, c := range columns {
 		if c.Needs != nil {
@@ -99,7 +99,7 @@ func Needs(columns []*Column, filter *Filter) sample.Needs {
 
 // NeedTwo reports whether a column or the filter, which may be nil, is about the
 // time between two samples, so that one sample does not tell it.
-func NeedTwo(columns []*Column, filter *Filter) bool {
+func NeedTwo(columns []*TaskColumn, filter *Filter) bool {
 	if filter != nil {
 		for i := range filter.terms {
 			if c := filter.terms[i].column; c != nil && c.span {
@@ -107,12 +107,12 @@ func NeedTwo(columns []*Column, filter *Filter) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(columns, func(c *Column) bool { return c.span })
+	return slices.ContainsFunc(columns, func(c *TaskColumn) bool { return c.span })
 }
 
 // ParseOrder reads a column to sort by with its usual direction; "-mig" is the
 // other one.
-func ParseOrder(text string) (c *Column, desc bool, err error) {
+func ParseOrder(text string) (c *TaskColumn, desc bool, err error) {
 	name, reversed := strings.CutPrefix(text, "-")
 	if c, err = find(name); err != nil {
 		return nil, false, err

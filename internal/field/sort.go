@@ -13,7 +13,7 @@ import (
 // look alike are alike, and stay in their order. Rows without a value come last,
 // whatever the direction. On the screen the order is calm because the figures are: see
 // model.NextCalm.
-func Sort(rows []int32, m *model.Model, c Column, desc bool) {
+func Sort(rows []int32, m *model.Model, c TaskColumn, desc bool) {
 	if c.num != nil {
 		sortNumbers(rows, m, c, desc)
 		return
@@ -30,7 +30,7 @@ type numKey struct {
 
 // sortNumbers sorts only what is not 0: of most columns that is little, as most
 // tasks sleep.
-func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
+func sortNumbers(rows []int32, m *model.Model, c TaskColumn, desc bool) {
 	var keys []numKey
 	zeros := make([]int32, 0, len(rows))
 	for n, i := range rows {
@@ -73,7 +73,7 @@ func sortNumbers(rows []int32, m *model.Model, c Column, desc bool) {
 // textKey is where in the memory of all a row's cell is.
 type textKey struct{ start, end, index, at int32 }
 
-func sortTexts(rows []int32, m *model.Model, c Column, desc bool) {
+func sortTexts(rows []int32, m *model.Model, c TaskColumn, desc bool) {
 	keys := make([]textKey, len(rows))
 	text := make([]byte, 0, 16*len(rows))
 	for n, i := range rows {

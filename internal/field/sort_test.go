@@ -120,7 +120,7 @@ func randomModel(rnd *rand.Rand, n int) *model.Model {
 }
 
 // printed turns a cell into what its order is judged by: a number, or the text itself.
-func printed(t *testing.T, c *Column, cell string) (number float64, text string) {
+func printed(t *testing.T, c *TaskColumn, cell string) (number float64, text string) {
 	t.Helper()
 	switch {
 	case cell == None:
@@ -195,7 +195,7 @@ func TestNoShareIsAboveAll(t *testing.T) {
 	}
 }
 
-func inOrder(t *testing.T, m *model.Model, c *Column, desc bool, i, j int32) {
+func inOrder(t *testing.T, m *model.Model, c *TaskColumn, desc bool, i, j int32) {
 	t.Helper()
 	a, b := string(c.Append(nil, Row{M: m, I: int(i)})), string(c.Append(nil, Row{M: m, I: int(j)}))
 	if c.ID == "start" {

@@ -105,7 +105,7 @@ func runeWidth(r rune) int {
 
 // AppendCell adds the column's cell for the row in exactly width cells, cut
 // with "…" when it is longer.
-func AppendCell(dst []byte, c *Column, r Row, width int) []byte {
+func AppendCell(dst []byte, c *TaskColumn, r Row, width int) []byte {
 	start := len(dst)
 	dst = c.Append(dst, r)
 	return Pad(dst, start, width, c.Right, r.ASCII)

@@ -17,6 +17,7 @@ import (
 	"piton/internal/cli/irqcmd"
 	"piton/internal/cli/output"
 	"piton/internal/feature"
+	"piton/internal/field"
 	"piton/internal/lab/hint"
 	"piton/internal/procfs"
 )
@@ -167,7 +168,7 @@ func (s serving) end(a *app.App, o output.Format) {
 
 var (
 	serveList = output.NewList("hint", "serve", "the beginning of the echo of hints",
-		output.Col("time", "", output.Text, "when it began", func(serving) any { return output.Stamp(time.Now()) }),
+		output.Col("time", "", output.Text, "when it began", func(serving) any { return field.Stamp(time.Now()) }),
 		output.Col("cgroup", "", output.Text, "folder of the cgroup whose servers reply with the echo", func(s serving) any { return s.cgroup }),
 		output.Col("carrier", "", output.Text, "what carries the hints: an option of tcp or of ip (IPv4)", func(s serving) any { return s.by.String() }))
 	hintsList = output.NewList("hint", "hints", "what was echoed",

@@ -125,7 +125,7 @@ func (m *Model) cyclePanel() tea.Cmd {
 	return m.say(info, "core panel "+m.panelMode.String())
 }
 
-func (m *Model) sortBy(c *field.Column) tea.Cmd {
+func (m *Model) sortBy(c *field.TaskColumn) tea.Cmd {
 	return m.change(func(v *proctable.View) {
 		if v.Sort == c {
 			v.Desc = !v.Desc

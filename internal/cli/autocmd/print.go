@@ -8,6 +8,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
 	"piton/internal/cpuset"
+	"piton/internal/field"
 	"piton/internal/search"
 )
 
@@ -69,12 +70,12 @@ func (r endRow) rate(candidate int) any {
 		return nil
 	}
 	v := r.Candidates[candidate].Median()
-	return output.Known(v, !math.IsNaN(v))
+	return field.Known(v, !math.IsNaN(v))
 }
 
 // gain is a share that the finalist gained, by its ratio.
 func (r endRow) gain(ratio float64, known bool) any {
-	return output.Known(ratio-1, known && r.Finalist != 0 && !math.IsNaN(ratio) && !math.IsInf(ratio, 0))
+	return field.Known(ratio-1, known && r.Finalist != 0 && !math.IsNaN(ratio) && !math.IsInf(ratio, 0))
 }
 
 func (r candidateRow) level() string {
@@ -135,7 +136,7 @@ var (
 		output.Col("cpus", "", output.Text, "what it may run on now, a cpulist", func(r endRow) any { return r.cpus().String() }),
 		output.Col("metric", "", output.Text, "what was judged by", func(r endRow) any { return r.job.Metric.Name() }),
 		output.Col("unit", "", output.Text, "of before and after", func(r endRow) any { return r.job.Metric.Unit() }),
-		output.Col("weakness", "", output.MaybeText, "of a metric that was not named", func(r endRow) any { return output.NonEmpty(r.job.Metric.Weakness) }),
+		output.Col("weakness", "", output.MaybeText, "of a metric that was not named", func(r endRow) any { return field.NonEmpty(r.job.Metric.Weakness) }),
 		output.Col("before", "", output.MaybeNumber, "median rate as the kernel places it", func(r endRow) any { return r.rate(0) }),
 		output.Col("after", "", output.MaybeNumber, "median rate of what is kept", func(r endRow) any { return r.rate(r.Result.Kept) }),
 		output.Col("delta", "", output.Number, "share gained by what is kept, 0 for kernel", func(r endRow) any {
@@ -153,16 +154,16 @@ var (
 		output.Col("finalist_delta", "", output.MaybeNumber, "share that the finalist gained", func(r endRow) any { return r.gain(r.Effect, true) }),
 		output.Col("low", "", output.MaybeNumber, "lower end of the interval of finalist_delta", func(r endRow) any { return r.gain(r.Low, r.HaveInterval) }),
 		output.Col("high", "", output.MaybeNumber, "upper end", func(r endRow) any { return r.gain(r.High, r.HaveInterval) }),
-		output.Col("confidence", "", output.MaybeNumber, "of the interval", func(r endRow) any { return output.Known(r.Confidence, r.HaveInterval) }),
-		output.Col("p", "", output.MaybeNumber, "one-sided, exact", func(r endRow) any { return output.Known(r.P, r.Finalist != 0) }),
+		output.Col("confidence", "", output.MaybeNumber, "of the interval", func(r endRow) any { return field.Known(r.Confidence, r.HaveInterval) }),
+		output.Col("p", "", output.MaybeNumber, "one-sided, exact", func(r endRow) any { return field.Known(r.P, r.Finalist != 0) }),
 		output.Col("candidates", "", output.Int, "tried", func(r endRow) any { return len(r.job.Candidates) }),
 		output.Col("periods", "", output.Int, "measured", func(r endRow) any { return r.Periods }),
 		output.Col("seconds", "", output.Number, "that the search took", func(r endRow) any { return r.Took.Seconds() }),
 		output.Col("reason", "", output.Text, "why it is kept", func(r endRow) any { return r.Reason }),
 		output.Col("journal", "", output.MaybeInt, "entry for piton undo, of what is kept", func(r endRow) any {
-			return output.Known(r.entry(), r.entry() != 0)
+			return field.Known(r.entry(), r.entry() != 0)
 		}),
-		output.Col("rule", "", output.MaybeText, "that asked for it, null where a user did", func(r endRow) any { return output.NonEmpty(r.rule) }),
+		output.Col("rule", "", output.MaybeText, "that asked for it, null where a user did", func(r endRow) any { return field.NonEmpty(r.rule) }),
 		output.Col("error", "", output.MaybeText, "what ended the search early", func(r endRow) any {
 			if r.err == nil {
 				return nil
@@ -182,7 +183,7 @@ func (r endRow) entry() uint64 {
 var lookList = output.NewList("auto", "look", "a look of --watch",
 	output.Col("placement", "", output.Text, "that is in force", func(l auto.Look) any { return l.Placement }),
 	output.Col("ratio", "", output.MaybeNumber, "of its rate to that of what was before, in this look",
-		func(l auto.Look) any { return output.Known(l.Ratio, l.Ratio != 0) }),
+		func(l auto.Look) any { return field.Known(l.Ratio, l.Ratio != 0) }),
 	output.Col("near", "", output.Number, "to an alarm, 0 to 1", func(l auto.Look) any { return l.Near }),
 	output.Col("alarm", "", output.Bool, "it seems to have become worse", func(l auto.Look) any { return l.Alarm }),
 	output.Col("reverted", "", output.Bool, "it was not confirmed, and was undone", func(l auto.Look) any { return l.Reverted }),

@@ -7,6 +7,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/cli/output"
+	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/place"
 )
@@ -35,11 +36,11 @@ type row struct {
 
 // ofTask and ofFile are values of one kind of change, null for the other.
 func ofTask(value func(r row) any) func(row) any {
-	return func(r row) any { return output.Known(value(r), !r.IsFile()) }
+	return func(r row) any { return field.Known(value(r), !r.IsFile()) }
 }
 
 func ofFile(value func(r row) string) func(row) any {
-	return func(r row) any { return output.Known(value(r), r.IsFile()) }
+	return func(r row) any { return field.Known(value(r), r.IsFile()) }
 }
 
 func (r row) failure() any {
@@ -66,7 +67,7 @@ func (r row) count() string {
 }
 
 // statusColumn counts the changes with a status.
-func statusColumn(s attr.Status) output.Column[summary] {
+func statusColumn(s attr.Status) field.Column[summary] {
 	return output.Col(string(s), "", output.Int, "changes that are "+string(s), func(r summary) any { return r.Count(s) })
 }
 
@@ -97,7 +98,7 @@ var (
 		output.Col("pid", "", output.Int, "process", func(p pages) any { return int(p.pid) }),
 		output.Col("node", "", output.Int, "NUMA node", func(p pages) any { return p.node }),
 		output.Col("pages_before", "", output.Int, "pages there before", func(p pages) any { return p.before }),
-		output.Col("pages_after", "", output.MaybeInt, "and after", func(p pages) any { return output.Known(p.after, p.known) }))
+		output.Col("pages_after", "", output.MaybeInt, "and after", func(p pages) any { return field.Known(p.after, p.known) }))
 	summaryList = output.NewList("change", "summary", "how a run of changes ended",
 		statusColumn(attr.Planned), statusColumn(attr.Done), statusColumn(attr.Unchanged), statusColumn(attr.Failed), statusColumn(attr.Refused),
 		output.Col("processes", "", output.Int, "processes among them", func(s summary) any { return s.plan.Processes() }),
@@ -105,19 +106,19 @@ var (
 		output.Col("files", "", output.Int, "files of the kernel", func(s summary) any { return s.plan.Files() }),
 		output.Col("newborn", "", output.Int, "threads born meanwhile", func(s summary) any { return s.Newborn }),
 		output.Col("dry_run", "", output.Bool, "nothing was changed, as asked", func(s summary) any { return s.dryRun }),
-		output.Col("journal", "", output.MaybeInt, "entry for piton undo", func(s summary) any { return output.Known(s.Entry, s.Entry != 0) }),
-		output.Col("warnings", "", output.Texts, "sentences", func(s summary) any { return output.Values(change.Texts(s.Warnings)) }),
+		output.Col("journal", "", output.MaybeInt, "entry for piton undo", func(s summary) any { return field.Known(s.Entry, s.Entry != 0) }),
+		output.Col("warnings", "", output.Texts, "sentences", func(s summary) any { return field.Values(change.Texts(s.Warnings)) }),
 		output.Col("exit_code", "", output.Int, "of the run", func(s summary) any { return s.code }))
 	guardList = output.NewList("change", "guard", "the guard that reverts a change unless it is confirmed",
 		output.Col("entry", "", output.Int, "of the journal", func(s change.GuardStatus) any { return s.Entry }),
 		output.Col("guard_pid", "", output.Int, "its process", func(s change.GuardStatus) any { return s.PID }),
 		output.Col("revert_after_s", "", output.Number, "time from the change on", func(s change.GuardStatus) any { return s.After.Seconds() }),
 		output.Col("deadline", "", output.Text, "when it reverts",
-			func(s change.GuardStatus) any { return output.Stamp(time.Now().Add(s.After)) }),
+			func(s change.GuardStatus) any { return field.Stamp(time.Now().Add(s.After)) }),
 		output.Col("confirm", "", output.Text, "the command that keeps the change",
 			func(s change.GuardStatus) any { return confirmCommand(s.Entry) }),
 		output.Col("caveats", "", output.Texts, "what it is not protected from",
-			func(s change.GuardStatus) any { return output.Values(s.Caveats) }))
+			func(s change.GuardStatus) any { return field.Values(s.Caveats) }))
 )
 
 func confirmCommand(entry uint64) string { return fmt.Sprintf("piton keep %d", entry) }

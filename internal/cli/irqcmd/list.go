@@ -12,6 +12,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
+	"piton/internal/field"
 	"piton/internal/irq"
 )
 
@@ -93,7 +94,7 @@ func runIRQList(ctx context.Context, a *app.App, o irqListOptions) error {
 	if err := linesOn(a, o.cpu, &t); err != nil {
 		return err
 	}
-	numbered, named, softirqs := linesOf(&t, o.filter, !o.output.JSON())
+	numbered, named, softirqs := field.Interrupts(&t, o.filter, !o.output.JSON())
 	if o.output.JSON() {
 		irqList.Write(a, append(slices.Clip(numbered), named...), o.output)
 		softirqList.Write(a, softirqs, o.output)

@@ -7,6 +7,7 @@ import (
 
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
+	"piton/internal/field"
 	"piton/internal/irq"
 )
 
@@ -118,23 +119,23 @@ func maskOrOff(m irq.Mask) string {
 var (
 	queueList = output.NewList("queues", "queue", "a queue of a network interface",
 		output.Col("interface", "INTERFACE", output.Text, "its interface", func(q queue) any { return q.nic.Name }),
-		output.Col("driver", "DRIVER", output.MaybeText, "the interface's driver", func(q queue) any { return output.NonEmpty(q.nic.Driver) }),
-		output.Col("node", ">NODE", output.MaybeInt, "NUMA node of the device", func(q queue) any { return output.NonNegative(q.nic.Node) }),
+		output.Col("driver", "DRIVER", output.MaybeText, "the interface's driver", func(q queue) any { return field.NonEmpty(q.nic.Driver) }),
+		output.Col("node", ">NODE", output.MaybeInt, "NUMA node of the device", func(q queue) any { return field.NonNegative(q.nic.Node) }),
 		output.Col("flow", "QUEUE", output.Text, "rx or tx", func(q queue) any { return q.flow.String() }).
 			As(func(q queue) string { return fmt.Sprintf("%s %d", q.flow, q.index) }),
 		output.Col("index", "", output.Int, "its number", func(q queue) any { return q.index }),
 		output.Col("irq", ">IRQ", output.MaybeInt, "its interrupt line", ofLine(func(r *irq.Row) any { return r.Number })),
 		output.Col("affinity", "AFFINITY", output.MaybeText, "CPUs requested for that",
-			ofLine(func(r *irq.Row) any { return maskOrNull(r.Requested) })),
+			ofLine(func(r *irq.Row) any { return field.Mask(r.Requested) })),
 		output.Col("effective", "EFFECTIVE", output.MaybeText, "CPUs in use for that",
-			ofLine(func(r *irq.Row) any { return maskOrNull(r.Effective) })),
-		output.Col("rps_cpus", "RPS", output.MaybeText, "CPUs that process what comes in, empty for none", func(q queue) any { return maskOrNull(q.rps) }).
+			ofLine(func(r *irq.Row) any { return field.Mask(r.Effective) })),
+		output.Col("rps_cpus", "RPS", output.MaybeText, "CPUs that process what comes in, empty for none", func(q queue) any { return field.Mask(q.rps) }).
 			As(func(q queue) string { return maskOrOff(q.rps) }).InCSV(func(q queue) string { return maskOrOff(q.rps) }),
-		output.Col("rps_flow_cnt", ">FLOWS", output.MaybeInt, "flows that RFS steers", func(q queue) any { return output.NonNegative(q.flows) }),
-		output.Col("xps_cpus", "XPS", output.MaybeText, "CPUs that send through it, empty for none", func(q queue) any { return maskOrNull(q.xps) }).
+		output.Col("rps_flow_cnt", ">FLOWS", output.MaybeInt, "flows that RFS steers", func(q queue) any { return field.NonNegative(q.flows) }),
+		output.Col("xps_cpus", "XPS", output.MaybeText, "CPUs that send through it, empty for none", func(q queue) any { return field.Mask(q.xps) }).
 			As(func(q queue) string { return maskOrOff(q.xps) }).InCSV(func(q queue) string { return maskOrOff(q.xps) }))
 	queueEndList = output.NewList("queues", "end", "the end of the list",
 		output.Col("queues", "", output.Int, "queues in it", func(q queues) any { return len(q.list) }),
 		output.Col("rps_sock_flow_entries", "", output.MaybeInt, "entries of RFS's table; 0: RFS is off whatever the queues say",
-			func(q queues) any { return output.NonNegative(q.entries) }))
+			func(q queues) any { return field.NonNegative(q.entries) }))
 )

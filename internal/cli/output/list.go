@@ -4,9 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"time"
 
 	"piton/internal/field"
 )
@@ -34,54 +32,33 @@ const (
 	Chosen field.Type = 1 << 15 // the line may lack it: --columns chooses
 )
 
-// Column is one value of a list's rows: the one description of it for JSON, its schema, CSV
-// and tables.
-type Column[R any] struct {
-	name, title, help string
-	kind              field.Type
-	value             func(R) any
-	cell              func(R) string // of tables, nil: the value
-	csv               func(R) string // of CSV, nil: the value
-}
-
 // Col is a column with its name in JSON and CSV, its heading in tables ("" is not shown there, ">"
 // before it aligns to the right), what its values are, and what they mean. value gives what
 // field.AppendJSON takes, nil for null.
-func Col[R any](name, title string, kind field.Type, help string, value func(R) any) Column[R] {
-	return Column[R]{name: name, title: title, help: help, kind: kind, value: value}
+func Col[R any](name, title string, kind field.Type, help string, value func(R) any) field.Column[R] {
+	title, right := strings.CutPrefix(title, ">")
+	return field.Column[R]{ID: name, Title: title, Right: right, Type: kind, Help: help, Value: value}
 }
 
 // TableCol is a column that only tables have.
-func TableCol[R any](title string, cell func(R) string) Column[R] {
-	return Column[R]{title: title, cell: cell}
-}
-
-// As gives the column another text in tables than its value.
-func (c Column[R]) As(cell func(R) string) Column[R] {
-	c.cell = cell
-	return c
-}
-
-// InCSV gives the column another text in CSV than its value.
-func (c Column[R]) InCSV(text func(R) string) Column[R] {
-	c.csv = text
-	return c
+func TableCol[R any](title string, text func(R) string) field.Column[R] {
+	return Col[R]("", title, 0, "", nil).As(text)
 }
 
 // List is a list that a command prints: a type of JSON lines, which CSV and tables have the
 // columns of.
 type List[R any] struct {
-	columns []Column[R] // of lines and CSV
-	shown   []Column[R] // of tables
-	begin   string      // of a line
+	columns []field.Column[R] // of lines and CSV
+	shown   []field.Column[R] // of tables
+	begin   string            // of a line
 }
 
 // NewList makes a list and its Schema, which says what family and kind are.
-func NewList[R any](family, kind, help string, columns ...Column[R]) *List[R] {
+func NewList[R any](family, kind, help string, columns ...field.Column[R]) *List[R] {
 	s := Schema{Family: family, Kind: kind, Help: help}
 	for _, c := range columns {
-		if c.name != "" {
-			s.Properties = append(s.Properties, Property{Name: c.name, Help: c.help, Schema: typeSchema(c.kind), Required: c.kind&Chosen == 0})
+		if c.Type != 0 {
+			s.Properties = append(s.Properties, Property{Name: c.ID, Help: c.Help, Schema: typeSchema(c.Type), Required: c.Type&Chosen == 0})
 		}
 	}
 	schemas = append(schemas, s)
@@ -89,13 +66,13 @@ func NewList[R any](family, kind, help string, columns ...Column[R]) *List[R] {
 }
 
 // Selection is a list with some of the columns of one that has been made.
-func Selection[R any](kind string, columns []Column[R]) *List[R] {
+func Selection[R any](kind string, columns []field.Column[R]) *List[R] {
 	l := &List[R]{begin: fmt.Sprintf(`{"type":%q,"v":%d`, kind, Version)}
 	for _, c := range columns {
-		if c.name != "" {
+		if c.Type != 0 {
 			l.columns = append(l.columns, c)
 		}
-		if c.title != "" {
+		if c.Title != "" {
 			l.shown = append(l.shown, c)
 		}
 	}
@@ -107,8 +84,8 @@ func (l *List[R]) Append(dst []byte, r R) []byte {
 	dst = append(dst, l.begin...)
 	for i := range l.columns {
 		c := &l.columns[i]
-		dst = append(append(append(dst, `,"`...), c.name...), `":`...)
-		dst = field.AppendJSON(dst, c.value(r))
+		dst = append(append(append(dst, `,"`...), c.ID...), `":`...)
+		dst = field.AppendJSON(dst, c.Value(r))
 	}
 	return append(dst, '}', '\n')
 }
@@ -118,19 +95,15 @@ func (l *List[R]) JSON(w io.Writer, r R) { _, _ = w.Write(l.Append(nil, r)) }
 
 // Table has the columns with a heading.
 func (l *List[R]) Table(rows []R) *Table {
-	titles := make([]string, len(l.shown))
-	for i, c := range l.shown {
-		titles[i] = c.title
+	t := &Table{}
+	for _, c := range l.shown {
+		t.column(c.Title, c.Right)
 	}
-	t := NewTable(titles...)
 	for _, r := range rows {
 		cells := make([]any, len(l.shown))
-		for i, c := range l.shown {
-			if c.cell != nil {
-				cells[i] = Dash(c.cell(r))
-			} else {
-				cells[i] = Dash(plain(c.value(r)))
-			}
+		for i := range l.shown {
+			text, _ := l.shown[i].Shown(r, 0)
+			cells[i] = Dash(text)
 		}
 		t.Add(cells...)
 	}
@@ -143,18 +116,18 @@ func (l *List[R]) CSV(w io.Writer, rows []R, head bool) {
 	record := make([]string, len(l.columns))
 	if head {
 		for i := range l.columns {
-			record[i] = l.columns[i].name
+			record[i] = l.columns[i].ID
 		}
 		_ = out.Write(record)
 	}
 	for _, r := range rows {
 		for i := range l.columns {
-			if c := &l.columns[i]; c.csv != nil {
-				record[i] = plain(c.csv(r))
+			if c := &l.columns[i]; c.CSV != nil {
+				record[i] = field.Plain(c.CSV(r))
 			} else {
-				record[i] = plain(c.value(r))
+				record[i] = field.Plain(c.Value(r))
 			}
-			if l.columns[i].kind&(Text|Texts) != 0 {
+			if l.columns[i].Type&(Text|Texts) != 0 {
 				record[i] = inert(record[i])
 			}
 		}
@@ -177,33 +150,6 @@ func (l *List[R]) Write(w io.Writer, rows []R, o Format) {
 	}
 }
 
-// plain is a value as CSV has it: a list with blanks, an object as name:value with blanks.
-func plain(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return field.Clean(v)
-	case float64:
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case []any:
-		parts := make([]string, len(v))
-		for i := range v {
-			if parts[i] = plain(v[i]); parts[i] == "" {
-				parts[i] = field.NoneASCII
-			}
-		}
-		return strings.Join(parts, " ")
-	case []field.Member:
-		parts := make([]string, len(v))
-		for i, m := range v {
-			parts[i] = m.Name + ":" + plain(m.Value)
-		}
-		return strings.Join(parts, " ")
-	}
-	return fmt.Sprint(v)
-}
-
 // CSVText is a text as a cell of CSV has it.
 func CSVText(text string) string { return inert(field.Clean(text)) }
 
@@ -215,29 +161,3 @@ func inert(cell string) string {
 	}
 	return "'" + cell
 }
-
-// Known is a value, or null where it is not known or does not apply.
-func Known(value any, known bool) any {
-	if !known {
-		return nil
-	}
-	return value
-}
-
-// NonEmpty is a text, null for "".
-func NonEmpty(text string) any { return Known(text, text != "") }
-
-// NonNegative is a number, null for a negative one, which stands for none.
-func NonNegative(n int) any { return Known(n, n >= 0) }
-
-// Values is a list as a column's value.
-func Values[T any](values []T) []any {
-	out := make([]any, len(values))
-	for i, v := range values {
-		out[i] = v
-	}
-	return out
-}
-
-// Stamp is a time as JSON lines have it (RFC 3339, UTC).
-func Stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

@@ -32,10 +32,10 @@ type row struct {
 func TestList(t *testing.T) {
 	defer func(before []Schema) { schemas = before }(schemas)
 	l := NewList("family", "kind", "a row",
-		Col("n", ">N", Int|Null, "a number", func(r row) any { return NonNegative(r.n) }),
-		Col("text", "TEXT", Text|Null, "a text", func(r row) any { return NonEmpty(r.text) }).As(func(r row) string { return r.text + "!" }),
+		Col("n", ">N", Int|Null, "a number", func(r row) any { return field.NonNegative(r.n) }),
+		Col("text", "TEXT", Text|Null, "a text", func(r row) any { return field.NonEmpty(r.text) }).As(func(r row) string { return r.text + "!" }),
 		Col("csv", "", Text, "empty", func(row) any { return "" }).InCSV(func(row) string { return "off" }),
-		Col("list", "", Texts, "texts", func(row) any { return Values([]string{"u", "v"}) }),
+		Col("list", "", Texts, "texts", func(row) any { return field.Values([]string{"u", "v"}) }),
 		Col("o", "", Numbers|Chosen, "numbers", func(row) any { return []field.Member{{Name: "a", Value: 1.5}, {Name: "b", Value: 2}} }))
 	rows := []row{{7, "é"}, {-1, ""}}
 	as := func(format string) string {
@@ -80,7 +80,7 @@ func TestOfStruct(t *testing.T) {
 // in a spreadsheet, and that JSON has the same text.
 func TestWordsOfOthers(t *testing.T) {
 	hidden := "\u202e\u2066\u2028\u200b\u00ad\ufeff\U000e0041x"
-	l := Selection("kind", []Column[string]{Col("text", "", Text, "", func(s string) any { return s }),
+	l := Selection("kind", []field.Column[string]{Col("text", "", Text, "", func(s string) any { return s }),
 		Col("number", "", Int, "", func(string) any { return -5 })})
 	line := string(l.Append(nil, hidden))
 	for _, r := range line[:len(line)-1] {

@@ -23,10 +23,14 @@ func NewTable(titles ...string) *Table {
 	t := &Table{}
 	for _, title := range titles {
 		name, right := strings.CutPrefix(title, ">")
-		t.titles = append(t.titles, name)
-		t.right = append(t.right, right)
+		t.column(name, right)
 	}
 	return t
+}
+
+func (t *Table) column(title string, right bool) {
+	t.titles = append(t.titles, title)
+	t.right = append(t.right, right)
 }
 
 // Add adds a row; cells may hold anything, and are cleaned.

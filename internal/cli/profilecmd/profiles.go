@@ -14,6 +14,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
+	"piton/internal/field"
 	"piton/internal/profile"
 	"piton/internal/userfile"
 )
@@ -93,8 +94,8 @@ type profileFile struct{ name, path, origin, has, problem string }
 var profileList = output.NewList("profiles", "profile", "a profile that can be applied by name",
 	output.Col("name", "NAME", output.Text, "its name", func(p profileFile) any { return p.name }),
 	output.Col("path", "PATH", output.Text, "its file", func(p profileFile) any { return p.path }),
-	output.Col("origin", "ORIGIN", output.MaybeText, "what wrote it", func(p profileFile) any { return output.NonEmpty(p.origin) }),
-	output.Col("has", "HAS", output.MaybeText, "what it has", func(p profileFile) any { return output.NonEmpty(p.has) }).
+	output.Col("origin", "ORIGIN", output.MaybeText, "what wrote it", func(p profileFile) any { return field.NonEmpty(p.origin) }),
+	output.Col("has", "HAS", output.MaybeText, "what it has", func(p profileFile) any { return field.NonEmpty(p.has) }).
 		As(func(p profileFile) string { return p.has + p.problem }),
 	output.Col("error", "", output.Text, "why it is none", func(p profileFile) any { return p.problem }))
 

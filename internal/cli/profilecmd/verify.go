@@ -12,6 +12,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
+	"piton/internal/field"
 	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/profile"
@@ -109,19 +110,19 @@ type verdict struct {
 
 var (
 	driftList = output.NewList("verify", "drift", "a setting that differs from the profile",
-		output.Col("pid", ">PID", output.MaybeInt, "process", func(d drifted) any { return output.Known(int(d.PID), d.PID != 0) }).
+		output.Col("pid", ">PID", output.MaybeInt, "process", func(d drifted) any { return field.Known(int(d.PID), d.PID != 0) }).
 			As(ofThread(func(d drifted) any { return d.PID })),
-		output.Col("tid", "", output.MaybeInt, "thread", func(d drifted) any { return output.Known(int(d.TID), d.TID != 0) }),
+		output.Col("tid", "", output.MaybeInt, "thread", func(d drifted) any { return field.Known(int(d.TID), d.TID != 0) }),
 		output.Col("name", "NAME", output.Text, "of the task, interrupt, queue or setting", func(d drifted) any { return d.Name }),
 		output.TableCol(">THREADS", ofThread(func(d drifted) any { return d.threads })),
-		output.Col("path", "", output.MaybeText, "the file", func(d drifted) any { return output.NonEmpty(d.Path) }),
+		output.Col("path", "", output.MaybeText, "the file", func(d drifted) any { return field.NonEmpty(d.Path) }),
 		output.Col("attribute", "ATTRIBUTE", output.Text, "what is set", func(d drifted) any { return string(d.Attribute) }),
 		output.Col("expected", "EXPECTED", output.Text, "the profile's value", func(d drifted) any { return attr.Text(d.Expected) }),
 		output.Col("actual", "ACTUAL", output.MaybeText, "the value in force",
-			func(d drifted) any { return output.Known(attr.Text(d.Actual), d.Known) }),
+			func(d drifted) any { return field.Known(attr.Text(d.Actual), d.Known) }),
 		output.Col("set_by", "SET BY", output.Text, "who set that", func(d drifted) any { return d.by }),
 		output.Col("journal", "", output.MaybeInt, "by which entry of the journal",
-			func(d drifted) any { return output.Known(d.entry, d.entry != 0) }),
+			func(d drifted) any { return field.Known(d.entry, d.entry != 0) }),
 		output.Col("item", "ITEM", output.Text, "item of the profile", func(d drifted) any { return d.Item }),
 		output.Col("reason", "REASON", output.Text, "why it cannot be as expected", func(d drifted) any { return d.Blocked }))
 	verifySummaryList = output.NewList("verify", "summary", "how a machine compares with a profile",

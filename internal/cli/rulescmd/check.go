@@ -8,6 +8,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
+	"piton/internal/field"
 	"piton/internal/rules"
 )
 
@@ -42,15 +43,15 @@ var (
 		output.Col("rule", "RULE", output.Text, "the rule's name", func(m rules.Match) any { return m.Rule.Name }),
 		output.Col("line", ">LINE", output.Int, "of the file", func(m rules.Match) any { return m.Rule.Line }),
 		output.Col("when", "WHEN", output.MaybeText, "the trigger, null: as the process starts",
-			func(m rules.Match) any { return output.NonEmpty(when(m.Rule)) }),
+			func(m rules.Match) any { return field.NonEmpty(when(m.Rule)) }),
 		output.Col("place", "PLACE", output.MaybeText, "a strategy, or auto: CPUs are found by trying; null: CPUs are stated, or left alone",
-			func(m rules.Match) any { return output.NonEmpty(m.Rule.Place) }),
+			func(m rules.Match) any { return field.NonEmpty(m.Rule.Place) }),
 		output.Col("follow", "FOLLOW", output.MaybeText, "a policy of piton irq follow, null: packets are left alone",
-			func(m rules.Match) any { return output.NonEmpty(m.Rule.Follow) }))
+			func(m rules.Match) any { return field.NonEmpty(m.Rule.Follow) }))
 	conflictList = output.NewList("rules", "conflict", "a process without a rule, because two of the same priority match it",
 		output.Col("pid", "", output.Int, "process", func(r rules.Refusal) any { return int(r.Task.TID) }),
 		output.Col("comm", "", output.Text, "its name", func(r rules.Refusal) any { return r.Task.ID.Comm }),
-		output.Col("rules", "", output.Texts, "the names of the two rules", func(r rules.Refusal) any { return output.Values([]string{r.A.Name, r.B.Name}) }),
+		output.Col("rules", "", output.Texts, "the names of the two rules", func(r rules.Refusal) any { return field.Values([]string{r.A.Name, r.B.Name}) }),
 		output.Col("error", "", output.Text, "a sentence", func(r rules.Refusal) any { return r.Error() }))
 	idleList = output.NewList("rules", "idle", "a rule that applies to no process now",
 		output.Col("rule", "", output.Text, "its name", func(r *rules.Rule) any { return r.Name }),

@@ -13,6 +13,7 @@ import (
 	"piton/internal/cli/autocmd"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
+	"piton/internal/field"
 	"piton/internal/group"
 	"piton/internal/rules/daemon"
 )
@@ -32,29 +33,29 @@ type stated struct {
 
 var (
 	appliedList = output.NewList("rules", "applied", "what became of a rule for a process",
-		output.Col("time", "", output.Text, "when it was done", func(daemon.Deed) any { return output.Stamp(time.Now()) }),
+		output.Col("time", "", output.Text, "when it was done", func(daemon.Deed) any { return field.Stamp(time.Now()) }),
 		output.Col("pid", "", output.Int, "process", func(d daemon.Deed) any { return int(d.PID) }),
 		output.Col("comm", "", output.Text, "its name", func(d daemon.Deed) any { return d.Comm }),
 		output.Col("rule", "", output.Text, "the rule's name", func(d daemon.Deed) any { return d.Rule.Name }),
 		output.Col("status", "", output.Text, "done, unchanged, planned, ended or failed", func(d daemon.Deed) any { return string(d.Status) }),
-		output.Col("changes", "", output.Texts, "what was changed, a sentence an attribute", func(d daemon.Deed) any { return output.Values(sentences(d)) }),
-		output.Col("journal", "", output.MaybeInt, "entry for piton undo", func(d daemon.Deed) any { return output.Known(d.Entry, d.Entry != 0) }),
+		output.Col("changes", "", output.Texts, "what was changed, a sentence an attribute", func(d daemon.Deed) any { return field.Values(sentences(d)) }),
+		output.Col("journal", "", output.MaybeInt, "entry for piton undo", func(d daemon.Deed) any { return field.Known(d.Entry, d.Entry != 0) }),
 		output.Col("after_s", "", output.MaybeNumber, "time from its exec or fork until it was in force, null for one that ran already",
-			func(d daemon.Deed) any { return output.Known(d.Took.Seconds(), d.Took > 0) }),
+			func(d daemon.Deed) any { return field.Known(d.Took.Seconds(), d.Took > 0) }),
 		output.Col("error", "", output.Text, "why it failed", func(d daemon.Deed) any { return d.Why }))
 	steeredList = output.NewList("rules", "steered", "what became of the packets of a rule's processes",
-		output.Col("time", "", output.Text, "when", func(*daemon.Steered) any { return output.Stamp(time.Now()) }),
+		output.Col("time", "", output.Text, "when", func(*daemon.Steered) any { return field.Stamp(time.Now()) }),
 		output.Col("rule", "", output.Text, "the rule's name", func(s *daemon.Steered) any { return s.Rule.Name }),
 		output.Col("event", "", output.Text, "steered, left-alone (it is looked again later) or over", func(s *daemon.Steered) any { return string(s.Event) }),
-		output.Col("pids", "", output.Ints, "its processes then", func(s *daemon.Steered) any { return output.Values(s.PIDs) }),
+		output.Col("pids", "", output.Ints, "its processes then", func(s *daemon.Steered) any { return field.Values(s.PIDs) }),
 		output.Col("policy", "", output.Text, "as of piton irq follow", func(s *daemon.Steered) any { return s.Rule.Follow }),
-		output.Col("via", "", output.MaybeText, "the way; null: none was taken", func(s *daemon.Steered) any { return output.NonEmpty(string(s.Way)) }),
+		output.Col("via", "", output.MaybeText, "the way; null: none was taken", func(s *daemon.Steered) any { return field.NonEmpty(string(s.Way)) }),
 		output.Col("share_same_cpu_before", "", output.MaybeNumber, "share of bytes, 0 to 1, that was read on the CPU that handled the packets, before; null: nothing was seen", func(s *daemon.Steered) any { return share(s.Before) }),
 		output.Col("share_same_cpu", "", output.MaybeNumber, "and once they were steered", func(s *daemon.Steered) any { return share(s.After) }),
-		output.Col("why", "", output.Texts, "why better ways are not to be had, how it is done, or why nothing is set", func(s *daemon.Steered) any { return output.Values(s.Reasons()) }),
-		output.Col("error", "", output.MaybeText, "why it failed or ended early; null: it did not", func(s *daemon.Steered) any { return output.NonEmpty(exit.Message(s.Err)) }))
+		output.Col("why", "", output.Texts, "why better ways are not to be had, how it is done, or why nothing is set", func(s *daemon.Steered) any { return field.Values(s.Reasons()) }),
+		output.Col("error", "", output.MaybeText, "why it failed or ended early; null: it did not", func(s *daemon.Steered) any { return field.NonEmpty(exit.Message(s.Err)) }))
 	daemonList = output.NewList("rules", "daemon", "what happened to piton rules run itself",
-		output.Col("time", "", output.Text, "when", func(stated) any { return output.Stamp(time.Now()) }),
+		output.Col("time", "", output.Text, "when", func(stated) any { return field.Stamp(time.Now()) }),
 		output.Col("event", "", output.Text, "started, reloaded, refused, lost, conflict, trouble or stopped", func(s stated) any { return string(s.Kind) }),
 		output.Col("file", "", output.Text, "of the rules", func(s stated) any { return s.file }),
 		output.Col("source", "", output.Text, "by which processes are met", func(s stated) any { return s.source }),
@@ -144,7 +145,7 @@ func (p printer) steered(s *daemon.Steered) {
 // share is that of what was read on the CPU that handled it.
 func share(s action.Seen) any {
 	of, ok := s.Share(s.SameCPU)
-	return output.Known(of, ok)
+	return field.Known(of, ok)
 }
 
 func (p printer) line(format string, args ...any) {

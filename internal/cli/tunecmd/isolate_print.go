@@ -10,6 +10,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
 	"piton/internal/cpuset"
+	"piton/internal/field"
 	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/partition"
@@ -122,11 +123,11 @@ var unmovableList = output.NewList("isolate", "unmovable", "what stays on isolat
 	output.Col("when", "", output.Text, "before or after the change", func(s unmovable) any { return s.when }),
 	output.Col("kind", "", output.Text, "task, irq or mask", func(s unmovable) any { return string(s.Kind) }),
 	output.Col("tid", "", output.MaybeInt, "number of the task",
-		func(s unmovable) any { return output.Known(s.Number, s.Kind == partition.KindTask) }),
+		func(s unmovable) any { return field.Known(s.Number, s.Kind == partition.KindTask) }),
 	output.Col("irq", "", output.MaybeInt, "number of the line",
-		func(s unmovable) any { return output.Known(s.Number, s.Kind == partition.KindIRQ) }),
-	output.Col("path", "", output.MaybeText, "file of the mask", func(s unmovable) any { return output.NonEmpty(s.Path) }),
+		func(s unmovable) any { return field.Known(s.Number, s.Kind == partition.KindIRQ) }),
+	output.Col("path", "", output.MaybeText, "file of the mask", func(s unmovable) any { return field.NonEmpty(s.Path) }),
 	output.Col("name", "", output.Text, "its name", func(s unmovable) any { return s.Name }),
 	output.Col("cpus", "", output.Text, "CPUs that it keeps, a cpulist", func(s unmovable) any { return s.CPUs.String() }),
 	output.Col("why", "", output.Text, "why it cannot be moved", func(s unmovable) any { return s.Why }),
-	output.Col("do", "", output.MaybeText, "what helps", func(s unmovable) any { return output.NonEmpty(s.Do) }))
+	output.Col("do", "", output.MaybeText, "what helps", func(s unmovable) any { return field.NonEmpty(s.Do) }))

@@ -11,6 +11,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
 	"piton/internal/cpuset"
+	"piton/internal/field"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -143,22 +144,22 @@ var (
 		output.Col("cpu", ">CPU", output.Int, "where", func(s stay) any { return int(s.CPU) }),
 		output.Col("kind", "KIND", output.Text, "task, irq, softirq or interrupt", func(s stay) any { return string(s.Kind) }),
 		output.Col("tid", ">NUMBER", output.MaybeInt, "number of the task",
-			func(s stay) any { return output.Known(s.Number, s.Kind == partition.KindTask) }).As(stay.number),
+			func(s stay) any { return field.Known(s.Number, s.Kind == partition.KindTask) }).As(stay.number),
 		output.Col("irq", "", output.MaybeInt, "number of the line",
-			func(s stay) any { return output.Known(s.Number, s.Kind == partition.KindIRQ) }),
+			func(s stay) any { return field.Known(s.Number, s.Kind == partition.KindIRQ) }),
 		output.Col("name", "NAME", output.Text, "its name", func(s stay) any { return s.Name }),
 		output.Col("run_ns", ">TIME", output.MaybeInt, "time that it ran",
-			func(s stay) any { return output.Known(s.Run.Nanoseconds(), s.Timed) }).
+			func(s stay) any { return field.Known(s.Run.Nanoseconds(), s.Timed) }).
 			As(timed(func(s stay) string { return brief(s.Run) })),
 		output.Col("share", ">SHARE", output.MaybeNumber, "that as a share of the span",
-			func(s stay) any { return output.Known(s.share(), s.Timed) }).
+			func(s stay) any { return field.Known(s.share(), s.Timed) }).
 			As(timed(func(s stay) string { return chart.Percent(s.share()) })),
 		output.Col("longest_ns", ">LONGEST", output.MaybeInt, "its longest stay",
-			func(s stay) any { return output.Known(s.Longest.Nanoseconds(), s.Timed) }).
+			func(s stay) any { return field.Known(s.Longest.Nanoseconds(), s.Timed) }).
 			As(timed(func(s stay) string { return brief(s.Longest) })),
 		output.Col("times", ">TIMES", output.Int, "how often", func(s stay) any { return s.Times }),
-		output.Col("why", "WHY", output.MaybeText, "why it ran there", func(s stay) any { return output.NonEmpty(s.Why) }),
-		output.Col("do", "REMEDY", output.MaybeText, "what helps", func(s stay) any { return output.NonEmpty(s.Do) }))
+		output.Col("why", "WHY", output.MaybeText, "why it ran there", func(s stay) any { return field.NonEmpty(s.Why) }),
+		output.Col("do", "REMEDY", output.MaybeText, "what helps", func(s stay) any { return field.NonEmpty(s.Do) }))
 	verifiedList = output.NewList("isolate", "verified", "the end of that list",
 		output.Col("span_s", "", output.Number, "time watched", func(v verified) any { return v.span.Seconds() }),
 		output.Col("stays", "", output.Int, "lines before", func(v verified) any { return v.stays }))

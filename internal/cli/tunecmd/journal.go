@@ -16,6 +16,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
+	"piton/internal/field"
 )
 
 type journalOptions struct {
@@ -150,7 +151,7 @@ type recorded struct {
 
 var entryList = output.NewList("journal", "entry", "an entry of the journal, with its changes behind it",
 	output.Col("entry", "", output.Int, "its number", func(r recorded) any { return r.ID }),
-	output.Col("time", "", output.Text, "when it was made", func(r recorded) any { return output.Stamp(r.Time) }),
+	output.Col("time", "", output.Text, "when it was made", func(r recorded) any { return field.Stamp(r.Time) }),
 	output.Col("user", "", output.Text, "by whom", func(r recorded) any { return r.User }),
 	output.Col("command", "", output.Text, "the command that does the same", func(r recorded) any { return r.Command }),
 	output.Col("reason", "", output.Text, "why", func(r recorded) any { return r.Reason }),
@@ -158,8 +159,8 @@ var entryList = output.NewList("journal", "entry", "an entry of the journal, wit
 	output.Col("finished", "", output.Bool, "its end is recorded", func(r recorded) any { return r.Finished }),
 	output.Col("undone", "", output.Bool, "it has been undone", func(r recorded) any { return r.Undone }),
 	output.Col("past_boot", "", output.Bool, "it is from before this boot", func(r recorded) any { return r.PastBoot }),
-	output.Col("undoes", "", output.Ints, "the entries that it undid", func(r recorded) any { return output.Values(r.Undoes) }),
+	output.Col("undoes", "", output.Ints, "the entries that it undid", func(r recorded) any { return field.Values(r.Undoes) }),
 	output.Col("namespace", "", output.MaybeText, "kind of namespace it was made in, if not this one",
-		func(r recorded) any { return output.NonEmpty(r.Foreign) }),
+		func(r recorded) any { return field.NonEmpty(r.Foreign) }),
 	output.Col("guard", "", output.MaybeText, "state of its guard, or revert failed and why; null if none is known",
-		func(r recorded) any { return output.NonEmpty(r.guard) }))
+		func(r recorded) any { return field.NonEmpty(r.guard) }))

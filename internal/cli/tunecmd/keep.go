@@ -14,6 +14,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
+	"piton/internal/field"
 	"piton/internal/kernel"
 )
 
@@ -107,12 +108,12 @@ func (g guardRow) left() string {
 var guardList = output.NewList("keep", "guard", "a guard that reverts a change unless it is confirmed",
 	output.Col("entry", ">ENTRY", output.Int, "entry of the journal", func(g guardRow) any { return g.Entry }),
 	output.Col("left_s", ">LEFT", output.MaybeNumber, "time left, null in another time namespace",
-		func(g guardRow) any { return output.Known(g.Left.Seconds(), g.Left != history.LeftUnknown) }).As(guardRow.left),
+		func(g guardRow) any { return field.Known(g.Left.Seconds(), g.Left != history.LeftUnknown) }).As(guardRow.left),
 	output.Col("guard_pid", ">GUARD", output.Int, "its process", func(g guardRow) any { return g.PID }),
 	output.Col("state", "STATE", output.Text, "being made, waiting, being reverted, lost, stopped or kept",
 		func(g guardRow) any { return g.state }),
 	output.Col("command", "COMMAND", output.Text, "the command that made the change", func(g guardRow) any { return g.Command }),
-	output.Col("caveats", "", output.Texts, "what it is not protected from", func(g guardRow) any { return output.Values(g.Caveats) }))
+	output.Col("caveats", "", output.Texts, "what it is not protected from", func(g guardRow) any { return field.Values(g.Caveats) }))
 
 // keep confirms entries. For one without a guard, the error says what became of it.
 func keep(a *app.App, armed []change.GuardState, entries []uint64, out output.Format) error {

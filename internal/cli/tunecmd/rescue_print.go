@@ -7,6 +7,7 @@ import (
 
 	"piton/internal/change/attr"
 	"piton/internal/cli/output"
+	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/rescue"
@@ -86,6 +87,6 @@ var (
 		output.Col("rt_runtime_us", "", output.Int, "sched_rt_runtime_us", func(r rescued) any { return r.RuntimeUs }),
 		output.Col("rt_period_us", "", output.Int, "sched_rt_period_us", func(r rescued) any { return r.PeriodUs }),
 		output.Col("fair_server_ns", "", output.MaybeInt, "of the fair server, a second",
-			func(r rescued) any { return output.Known(r.ServerNs, r.ServerNs >= 0) }),
+			func(r rescued) any { return field.Known(r.ServerNs, r.ServerNs >= 0) }),
 		output.Col("throttling", "", output.Text, "that in words", func(r rescued) any { return r.Throttling.String() }))
 )

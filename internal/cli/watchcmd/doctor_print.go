@@ -50,7 +50,7 @@ func (d *doctor) count(state string) any {
 	return n
 }
 
-func stateColumn(state string) output.Column[*doctor] {
+func stateColumn(state string) field.Column[*doctor] {
 	return output.Col(state, "", output.Int, "features in this state", func(d *doctor) any { return d.count(state) })
 }
 

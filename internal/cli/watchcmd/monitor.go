@@ -61,8 +61,8 @@ func (o *Monitor) AddFlags(fs *pflag.FlagSet) {
 
 // view is what Monitor comes to.
 type view struct {
-	columns []*field.Column
-	order   *field.Column // nil = by tid
+	columns []*field.TaskColumn
+	order   *field.TaskColumn // nil = by tid
 	desc    bool
 	filter  *field.Filter
 	pids    flags.PIDs
@@ -99,7 +99,7 @@ func (o *Monitor) view(columns []string, order string) (view, error) {
 		if v.order, v.desc, err = field.ParseOrder(order); err != nil {
 			return v, exit.Usagef("--sort: %w", err)
 		}
-		v.atOnce = v.atOnce && !field.NeedTwo([]*field.Column{v.order}, nil)
+		v.atOnce = v.atOnce && !field.NeedTwo([]*field.TaskColumn{v.order}, nil)
 	}
 	return v, nil
 }
@@ -125,7 +125,7 @@ func (v *view) needs(threads bool) sample.Needs {
 	// Every task is printed, so every task's details are needed if any are.
 	n.All = n.All || n.Affinity || n.Switches || n.Migrations || n.IOPrio || n.ThreadDelay || n.ThreadAttr ||
 		n.Memory || n.IO || n.OOM || n.Wait
-	n.Identity = n.Identity || slices.ContainsFunc(columns, func(c *field.Column) bool { return c.ID == "command" || c.ID == "unit" })
+	n.Identity = n.Identity || slices.ContainsFunc(columns, func(c *field.TaskColumn) bool { return c.ID == "command" || c.ID == "unit" })
 	return n
 }
 

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"piton/internal/cli/output"
@@ -15,7 +16,7 @@ import (
 
 // tablePrinter writes a heading and the rows as text.
 type tablePrinter struct {
-	columns []*field.Column
+	columns []*field.TaskColumn
 	ascii   bool
 	buf     []byte
 }
@@ -44,7 +45,7 @@ func (p *tablePrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32
 }
 
 // end pads the cell that begins at start; a column without a width is not cut.
-func (p *tablePrinter) end(c *field.Column, start int) []byte {
+func (p *tablePrinter) end(c *field.TaskColumn, start int) []byte {
 	width := c.Width
 	if width == 0 {
 		width = field.Width(p.buf[start:])
@@ -99,9 +100,8 @@ func (s sampled) counted() *sample.CPU { return &s.Sample.CPUs[s.i] }
 func (s sampled) host() *sample.Host   { return &s.Sample.Host }
 func (s sampled) row() field.Row       { return field.Row{M: s.Model, I: s.i} }
 func (s sampled) source() any          { return s.Sample.Migrations.String() }
-func share(v float32) any              { return math.Round(float64(v)*1e4) / 1e4 }
-func (s sampled) stamp() any           { return output.Stamp(s.Sample.Wall) }
-func tickColumn() output.Column[sampled] {
+func (s sampled) stamp() any           { return field.Stamp(s.Sample.Wall) }
+func tickColumn() field.Column[sampled] {
 	return output.Col("tick", "", output.Int, "number of the sample, from 1", sampled.number)
 }
 func (s sampled) number() any { return s.tick }
@@ -109,8 +109,8 @@ func (s sampled) number() any { return s.tick }
 // csvPrinter prints a line a task.
 type csvPrinter struct{ list *output.List[sampled] }
 
-func newCSVPrinter(columns []*field.Column) *csvPrinter {
-	head := []output.Column[sampled]{tickColumn(), output.Col("time", "", output.Text, "when it was taken", sampled.stamp)}
+func newCSVPrinter(columns []*field.TaskColumn) *csvPrinter {
+	head := []field.Column[sampled]{tickColumn(), output.Col("time", "", output.Text, "when it was taken", sampled.stamp)}
 	return &csvPrinter{output.Selection("task", append(head, taskColumns(columns)...))}
 }
 
@@ -128,7 +128,7 @@ type jsonPrinter struct {
 	buf   []byte
 }
 
-func newJSONPrinter(columns []*field.Column) *jsonPrinter {
+func newJSONPrinter(columns []*field.TaskColumn) *jsonPrinter {
 	return &jsonPrinter{tasks: output.Selection("task", taskColumns(columns))}
 }
 
@@ -146,18 +146,10 @@ func (p *jsonPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32)
 }
 
 // taskColumns are columns of the table that the screen has.
-func taskColumns(columns []*field.Column) []output.Column[sampled] {
-	out := make([]output.Column[sampled], len(columns))
-	for i, c := range columns {
-		out[i] = output.Col(c.ID, c.Title, c.Type|output.Null|output.Chosen, c.Help, func(s sampled) any { return c.Value(s.row()) })
-	}
-	return out
-}
-
-func allColumns() []*field.Column {
-	out := make([]*field.Column, len(field.Columns))
-	for i := range field.Columns {
-		out[i] = &field.Columns[i]
+func taskColumns(columns []*field.TaskColumn) []field.Column[sampled] {
+	out := field.OnAll(columns, sampled.row)
+	for i := range out {
+		out[i].Type |= output.Null | output.Chosen
 	}
 	return out
 }
@@ -166,58 +158,47 @@ var (
 	hostList = output.NewList("headless", "host", "the machine at a sample", tickColumn(),
 		output.Col("time", "", output.Text, "when it was taken", func(s sampled) any { return s.stamp() }),
 		output.Col("interval_s", "", output.Number, "time since the sample before", func(s sampled) any { return s.Elapsed.Seconds() }),
-		output.Col("host", "", output.MaybeText, "name of the machine", func(s sampled) any { return output.NonEmpty(s.host().Name) }),
+		output.Col("host", "", output.MaybeText, "name of the machine", func(s sampled) any { return field.NonEmpty(s.host().Name) }),
 		output.Col("uptime_s", "", output.MaybeNumber, "time since boot",
-			func(s sampled) any { return output.Known(math.Round(s.host().Uptime.Seconds()), s.host().Uptime > 0) }),
+			func(s sampled) any { return field.Known(math.Round(s.host().Uptime.Seconds()), s.host().Uptime > 0) }),
 		output.Col("processes", "", output.Int, "processes", func(s sampled) any { return s.Counts.Processes }),
 		output.Col("threads", "", output.Int, "threads of all processes", func(s sampled) any { return s.Counts.Threads }),
 		output.Col("running", "", output.Int, "threads that run or are runnable", func(s sampled) any { return s.Counts.Running }),
 		output.Col("kernel_threads", "", output.Int, "kernel threads", func(s sampled) any { return s.Counts.KernelThreads }),
-		output.Col("load1", "", output.MaybeNumber, "load average of 1 minute", func(s sampled) any { return output.Known(s.host().Load1, s.host().HaveLoad) }),
-		output.Col("load5", "", output.MaybeNumber, "of 5 minutes", func(s sampled) any { return output.Known(s.host().Load5, s.host().HaveLoad) }),
-		output.Col("load15", "", output.MaybeNumber, "of 15 minutes", func(s sampled) any { return output.Known(s.host().Load15, s.host().HaveLoad) }),
+		output.Col("load1", "", output.MaybeNumber, "load average of 1 minute", func(s sampled) any { return field.Known(s.host().Load1, s.host().HaveLoad) }),
+		output.Col("load5", "", output.MaybeNumber, "of 5 minutes", func(s sampled) any { return field.Known(s.host().Load5, s.host().HaveLoad) }),
+		output.Col("load15", "", output.MaybeNumber, "of 15 minutes", func(s sampled) any { return field.Known(s.host().Load15, s.host().HaveLoad) }),
 		output.Col("mem_total_bytes", "", output.MaybeInt, "memory",
-			func(s sampled) any { return output.Known(s.host().MemTotalBytes, s.host().MemTotalBytes > 0) }),
+			func(s sampled) any { return field.Known(s.host().MemTotalBytes, s.host().MemTotalBytes > 0) }),
 		output.Col("mem_used_bytes", "", output.MaybeInt, "memory in use",
-			func(s sampled) any { return output.Known(s.host().MemUsedBytes, s.host().HaveMemUsed) }),
-		output.Col("swap_total_bytes", "", output.MaybeInt, "swap", func(s sampled) any { return output.Known(s.host().SwapTotalBytes, s.host().HaveSwap) }),
+			func(s sampled) any { return field.Known(s.host().MemUsedBytes, s.host().HaveMemUsed) }),
+		output.Col("swap_total_bytes", "", output.MaybeInt, "swap", func(s sampled) any { return field.Known(s.host().SwapTotalBytes, s.host().HaveSwap) }),
 		output.Col("swap_used_bytes", "", output.MaybeInt, "swap in use",
-			func(s sampled) any { return output.Known(s.host().SwapUsedBytes, s.host().HaveSwapUsed) }),
-		output.Col("migrations_per_s", "", output.MaybeNumber, "migrations a second", func(s sampled) any { return share(s.MigrationsPerS) }),
+			func(s sampled) any { return field.Known(s.host().SwapUsedBytes, s.host().HaveSwapUsed) }),
+		output.Col("migrations_per_s", "", output.MaybeNumber, "migrations a second", func(s sampled) any { return field.Rounded(s.MigrationsPerS) }),
 		output.Col("migrations_source", "", output.Text, "where migrations come from: ebpf and sched are exact, perf and sampled are lower bounds",
 			func(s sampled) any { return s.source() }),
 		output.Col("migrations_exact", "", output.Bool, "none is missing", func(s sampled) any { return s.Sample.Migrations.Exact() }),
 		output.Col("least_loaded", "", output.MaybeInt, "the least-loaded CPU",
-			func(s sampled) any { return output.NonNegative(int(s.LeastLoaded)) }))
-	sampledCPUList = output.NewList("headless", "cpu", "a CPU at a sample",
-		output.Col("cpu", "", output.Int, "its number", func(s sampled) any { return int(s.cpu().ID) }),
-		output.Col("busy", "", output.MaybeNumber, "share of the interval, 0 to 1, that it was busy",
-			func(s sampled) any { return share(s.cpu().Busy) }),
-		output.Col("user", "", output.MaybeNumber, "in user mode", func(s sampled) any { return share(s.cpu().User) }),
-		output.Col("nice", "", output.MaybeNumber, "in user mode at a positive nice value", func(s sampled) any { return share(s.cpu().Nice) }),
-		output.Col("system", "", output.MaybeNumber, "in the kernel", func(s sampled) any { return share(s.cpu().System) }),
-		output.Col("irq", "", output.MaybeNumber, "in interrupts", func(s sampled) any { return share(s.cpu().IRQ) }),
-		output.Col("softirq", "", output.MaybeNumber, "in softirqs", func(s sampled) any { return share(s.cpu().SoftIRQ) }),
-		output.Col("steal", "", output.MaybeNumber, "taken by the hypervisor", func(s sampled) any { return share(s.cpu().Steal) }),
-		output.Col("guest", "", output.MaybeNumber, "running guests", func(s sampled) any { return share(s.cpu().Guest) }),
-		output.Col("iowait", "", output.MaybeNumber, "idle while a task waited for storage",
-			func(s sampled) any { return share(s.cpu().IOWait) }),
+			func(s sampled) any { return field.NonNegative(int(s.LeastLoaded)) }))
+	cpuColumns     = field.OnAll(field.All(field.CPUColumns), sampled.cpu)
+	sampledCPUList = output.NewList("headless", "cpu", "a CPU at a sample", slices.Concat(cpuColumns[:10], []field.Column[sampled]{
 		output.Col("migrations", "", output.MaybeInt, "tasks that came to it since piton started",
-			func(s sampled) any { return output.Known(s.counted().MigrationsIn, s.counted().HaveIn) }),
+			func(s sampled) any { return field.Known(s.counted().MigrationsIn, s.counted().HaveIn) }),
 		output.Col("migrations_out", "", output.MaybeInt, "tasks that left it since piton started",
-			func(s sampled) any { return output.Known(s.counted().MigrationsOut, s.counted().HaveOut) }),
-		output.Col("in_per_s", "", output.MaybeNumber, "tasks that came to it, a second", func(s sampled) any { return share(s.cpu().InPerS) }),
-		output.Col("out_per_s", "", output.MaybeNumber, "tasks that left it, a second", func(s sampled) any { return share(s.cpu().OutPerS) }),
+			func(s sampled) any { return field.Known(s.counted().MigrationsOut, s.counted().HaveOut) }),
+	}, cpuColumns[10:12], []field.Column[sampled]{
 		output.Col("source", "", output.Text, "where migrations come from", func(s sampled) any { return s.source() }),
-		output.Col("pinned", "", output.Int, "tasks that may run only there", func(s sampled) any { return s.cpu().Pinned }),
+	}, cpuColumns[12:], []field.Column[sampled]{
 		output.Col("rt_tid", "", output.MaybeInt, "the busiest real-time task", func(s sampled) any {
 			if s.cpu().RT < 0 {
 				return nil
 			}
 			return int(s.Sample.Tasks[s.cpu().RT].TID)
-		}))
+		}),
+	})...)
 	_ = output.NewList("headless", "task", "a process or thread at a sample, with the columns that --columns chooses",
-		taskColumns(allColumns())...)
+		taskColumns(field.All(field.Columns))...)
 	endList = output.NewList("headless", "end", "the end of a sample", tickColumn(),
 		output.Col("tasks", "", output.Int, "tasks that were printed", func(s sampled) any { return s.rows }))
 )

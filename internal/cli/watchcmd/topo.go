@@ -136,15 +136,15 @@ var (
 		}))
 	cpuList = output.NewList("topo", "cpu", "a CPU and what it shares, as cpulists",
 		output.Col("cpu", ">CPU", output.Int, "its number", func(c topoCPU) any { return int(c.ID) }),
-		output.Col("core", "CORE", output.MaybeText, "CPUs of its core", func(c topoCPU) any { return output.NonEmpty(c.Core.String()) }),
+		output.Col("core", "CORE", output.MaybeText, "CPUs of its core", func(c topoCPU) any { return field.NonEmpty(c.Core.String()) }),
 		output.Col("llc", "LLC", output.MaybeText, "CPUs of its last-level cache",
-			func(c topoCPU) any { return output.NonEmpty(c.LLC.String()) }),
+			func(c topoCPU) any { return field.NonEmpty(c.LLC.String()) }),
 		output.Col("package", "PACKAGE", output.MaybeText, "CPUs of its package",
-			func(c topoCPU) any { return output.NonEmpty(c.Package.String()) }),
-		output.Col("node", ">NODE", output.MaybeInt, "its NUMA node", func(c topoCPU) any { return output.NonNegative(int(c.Node)) }),
+			func(c topoCPU) any { return field.NonEmpty(c.Package.String()) }),
+		output.Col("node", ">NODE", output.MaybeInt, "its NUMA node", func(c topoCPU) any { return field.NonNegative(int(c.Node)) }),
 		output.Col("online", "STATE", output.Bool, "it runs tasks", func(c topoCPU) any { return c.Online }).As(topoCPU.state),
 		output.Col("isolated", "", output.Bool, "isolated at boot", func(c topoCPU) any { return c.Isolated }),
 		output.Col("kind", "", output.MaybeText, "performance or efficiency core, where they differ",
-			func(c topoCPU) any { return output.Known(c.Kind.String(), c.Kind != topology.KindUniform) }),
+			func(c topoCPU) any { return field.Known(c.Kind.String(), c.Kind != topology.KindUniform) }),
 		output.Col("allowed", "", output.Bool, "online, and piton's cpuset allows it", func(c topoCPU) any { return c.allowed }))
 )

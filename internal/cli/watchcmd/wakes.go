@@ -11,6 +11,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
+	"piton/internal/field"
 	"piton/internal/model"
 	"piton/internal/procfs"
 	"piton/internal/sample"
@@ -128,12 +129,12 @@ func (r wakeRow) back() string {
 
 var (
 	wakeList = output.NewList("watch", "wake", "the wakeups between two threads in an interval",
-		output.Col("time", "", output.Text, "when the interval ended", func(r wakeRow) any { return output.Stamp(r.at) }),
+		output.Col("time", "", output.Text, "when the interval ended", func(r wakeRow) any { return field.Stamp(r.at) }),
 		output.Col("interval_s", "", output.Number, "its length", func(r wakeRow) any { return r.over.Seconds() }),
 		output.Col("interrupt", "", output.Bool, "the waker is no task: a device, a timer or a softirq", func(r wakeRow) any { return r.interrupt() }),
 		output.Col("waker_pid", "", output.MaybeInt, "process of the waker, the one that wakes more often",
-			func(r wakeRow) any { return output.Known(int(r.A.TGID), !r.interrupt()) }),
-		output.Col("waker_tid", ">TID", output.MaybeInt, "its thread", func(r wakeRow) any { return output.Known(int(r.A.TID), !r.interrupt()) }),
+			func(r wakeRow) any { return field.Known(int(r.A.TGID), !r.interrupt()) }),
+		output.Col("waker_tid", ">TID", output.MaybeInt, "its thread", func(r wakeRow) any { return field.Known(int(r.A.TID), !r.interrupt()) }),
 		output.Col("waker", "WAKER", output.Text, "its name", func(r wakeRow) any { return r.waker() }),
 		output.Col("waker_cpu", ">CPU", output.Int, "CPU where it last ran", func(r wakeRow) any { return int(r.A.CPU) }),
 		output.Col("wakee_pid", "", output.Int, "process of the other thread", func(r wakeRow) any { return int(r.B.TGID) }),

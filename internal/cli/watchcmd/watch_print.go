@@ -172,14 +172,14 @@ func (e watchEnd) byDistance() any {
 
 var (
 	watchList = output.NewList("watch", "watch", "the beginning of a watch",
-		output.Col("time", "", output.Text, "when it began", func(watchStart) any { return output.Stamp(time.Now()) }),
+		output.Col("time", "", output.Text, "when it began", func(watchStart) any { return field.Stamp(time.Now()) }),
 		output.Col("source", "", output.Text, "where moves or wakeups come from", func(w watchStart) any { return w.source.String() }),
 		output.Col("single", "", output.Bool, "each move is known, not only their number", func(w watchStart) any { return w.single }),
 		output.Col("scope", "", output.Text, "what the targets mean: process, thread, tree",
 			func(w watchStart) any { return w.t.Scope.String() }),
 		output.Col("targets", "", output.Ints, "PIDs or TIDs; none: all tasks", func(w watchStart) any { return taskNumbers(w.t.IDs) }))
 	moveList = output.NewList("watch", "move", "a migration",
-		output.Col("time", "", output.Text, "when", func(w watchMove) any { return output.Stamp(w.l.wall(w.m.At)) }),
+		output.Col("time", "", output.Text, "when", func(w watchMove) any { return field.Stamp(w.l.wall(w.m.At)) }),
 		output.Col("time_ns", "", output.Int, "CLOCK_MONOTONIC", func(w watchMove) any { return int64(w.m.At) }),
 		output.Col("pid", "", output.Int, "process", func(w watchMove) any { return int(w.m.TGID) }),
 		output.Col("tid", "", output.Int, "thread", func(w watchMove) any { return int(w.m.TID) }),
@@ -190,7 +190,7 @@ var (
 			return w.l.totals.Topo.Distance(w.m.From, w.m.To).String()
 		}))
 	countList = output.NewList("watch", "count", "migrations of a thread in half a second, without eBPF",
-		output.Col("time", "", output.Text, "when they were counted", func(c watchCount) any { return output.Stamp(c.at) }),
+		output.Col("time", "", output.Text, "when they were counted", func(c watchCount) any { return field.Stamp(c.at) }),
 		output.Col("pid", "", output.Int, "process", func(c watchCount) any { return int(c.TGID) }),
 		output.Col("tid", "", output.Int, "thread", func(c watchCount) any { return int(c.TID) }),
 		output.Col("comm", "", output.Text, "its name", func(c watchCount) any { return c.comm }),

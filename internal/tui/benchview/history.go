@@ -4,16 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/bench"
 	"piton/internal/bench/store"
+	"piton/internal/field"
 	"piton/internal/paper"
 	"piton/internal/report"
-	"piton/internal/tui/list"
-	"piton/internal/tui/theme"
 	"piton/workloads"
 )
 
@@ -105,22 +103,22 @@ func (v *View) subject() (s study, past, ok bool) {
 
 // found is the largest difference of a study, or that there is none; of published ones how many
 // answers were right.
-func (p study) found(th *theme.Theme) (string, theme.Style) {
+func (p study) found(int) (string, field.Tone) {
 	if p.published() {
 		right, runs := paper.Answers(p.cells)
 		text := fmt.Sprintf("%d of %d runs right", right, runs)
 		if p.grid.Ended.IsZero() {
 			text += ", unfinished"
 		}
-		return text, th.Text
+		return text, field.Normal
 	}
 	switch best, ok := p.report.Best(); {
 	case !ok:
-		return p.report.Brief(), th.Text
+		return p.report.Brief(), field.Normal
 	case best.Better():
-		return p.report.Brief(), th.Good
+		return p.report.Brief(), field.Good
 	}
-	return p.report.Brief(), th.Warn
+	return p.report.Brief(), field.Warn
 }
 
 // title is the work of a study in short: its size, and options that are not the
@@ -147,28 +145,22 @@ func title(s bench.Study) string {
 }
 
 // pastColumns are those of the list of past studies.
-func (v *View) pastColumns() []list.Column[study] {
-	cell := func(f func(study) string) func(study, *theme.Theme, int) (string, theme.Style) {
-		return func(p study, th *theme.Theme, _ int) (string, theme.Style) { return f(p), th.Text }
-	}
-	return []list.Column[study]{
+func (v *View) pastColumns() []field.Column[study] {
+	return []field.Column[study]{
 		{ID: "when", Title: "HISTORY", Width: len(dateTime), Tight: len(dateTime), Desc: true, Rank: 1,
-			Cell:    cell(func(p study) string { return p.results.Started.Local().Format(dateTime) }),
-			Compare: func(a, b study) int { return a.results.Started.Compare(b.results.Started) }},
-		{ID: "work", Title: "WORK", Width: 40, Tight: 22, Rank: 2, Cell: func(p study, th *theme.Theme, _ int) (string, theme.Style) {
-			if p.id() == v.marked {
-				return "c: " + p.work(), th.Strong
-			}
-			return p.work(), th.Text
-		},
-			Compare: func(a, b study) int { return strings.Compare(a.work(), b.work()) }},
-		{ID: "placements", Title: "PLACEMENTS", Width: 44, Rank: 4, Cell: func(p study, th *theme.Theme, _ int) (string, theme.Style) {
-			return words(p.results.Study.Placements), th.Dim
-		}},
-		{ID: "runs", Title: "RUNS", Width: 4, Right: true, Rank: 3, Cell: cell(study.runs)},
-		{ID: "result", Title: "RESULT", Tight: 34, Cell: func(p study, th *theme.Theme, _ int) (string, theme.Style) {
-			return p.found(th)
-		}},
+			Value: func(p study) any { return p.results.Started.UnixNano() },
+			Text:  func(p study) string { return p.results.Started.Local().Format(dateTime) }},
+		{ID: "work", Title: "WORK", Width: 40, Tight: 22, Rank: 2, Value: func(p study) any { return p.work() },
+			Look: func(p study, _ int) (string, field.Tone) {
+				if p.id() == v.marked {
+					return "c: " + p.work(), field.Strong
+				}
+				return p.work(), field.Normal
+			}},
+		{ID: "placements", Title: "PLACEMENTS", Width: 44, Rank: 4, Tone: func(study) field.Tone { return field.Dim },
+			Text: func(p study) string { return words(p.results.Study.Placements) }},
+		{ID: "runs", Title: "RUNS", Width: 4, Right: true, Rank: 3, Text: study.runs},
+		{ID: "result", Title: "RESULT", Tight: 34, Look: study.found},
 	}
 }
 

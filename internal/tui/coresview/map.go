@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"piton/internal/field"
 	"piton/internal/model"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -137,7 +138,7 @@ func (r *mapper) cellAt(i, j int) {
 	case count == 0 && wide:
 		r.put(x+r.cell-2, style, shade)
 	case wide:
-		figure := rate(perS)
+		figure := field.Rate(perS)
 		r.put(x+1, style, shade)
 		r.put(x+r.cell-1-len(figure), style, figure)
 		r.put(x+r.cell-1, letter, widget.DistanceLetter(class))

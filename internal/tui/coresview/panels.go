@@ -95,7 +95,7 @@ func (v *View) renderTasks(width, height int, th *theme.Theme) string {
 	title.Add(th.Title, " "+g.pair(i, j, th.Arrow))
 	title.Add(th.Strong, "  "+v.tasks.Position())
 	title.Add(th.Text, fmt.Sprintf("  %s, %s", v.cellClass(t, i, j), lastSpan(t.Span)))
-	title.Add(th.Dim, fmt.Sprintf("  %s, %s/s", chart.Plural(len(b.tasks), "task"), rate(t.PerS(uint64(b.count)))))
+	title.Add(th.Dim, fmt.Sprintf("  %s, %s/s", chart.Plural(len(b.tasks), "task"), field.Rate(t.PerS(uint64(b.count)))))
 	if b.unnamed > 0 {
 		title.Add(th.Warn, fmt.Sprintf("  %d migrations are too old: their tasks are forgotten", b.unnamed))
 	}

@@ -6,6 +6,7 @@ import (
 
 	"piton/internal/chart"
 	"piton/internal/cpuset"
+	"piton/internal/field"
 	"piton/internal/model"
 	"piton/internal/topology"
 	"piton/internal/tui/rows"
@@ -161,7 +162,7 @@ func (v *View) mapTitle(t *model.MoveTable, l *layout, width int, th *theme.Them
 	if t.Span < spans[v.span]/2 {
 		r.Add(th.Dim, fmt.Sprintf(" of %s", lastSpan(spans[v.span])[len("last "):]))
 	}
-	r.Add(th.Dim, fmt.Sprintf("  %s/s, %s", rate(t.PerS(t.Total)), v.source()))
+	r.Add(th.Dim, fmt.Sprintf("  %s/s, %s", field.Rate(t.PerS(t.Total)), v.source()))
 	if !l.fits() {
 		n := len(t.Groups)
 		r.Add(th.Warn, fmt.Sprintf("  %d-%d × %d-%d of %d", l.rows.from+1, l.rows.to, l.cols.from+1, l.cols.to, n))
@@ -191,7 +192,7 @@ func (v *View) cellClass(t *model.MoveTable, i, j int) string {
 	for class, n := range t.Within(i) {
 		if n > 0 {
 			only = topology.Distance(class)
-			parts = append(parts, rate(t.PerS(uint64(n)))+"/s "+className(only))
+			parts = append(parts, field.Rate(t.PerS(uint64(n)))+"/s "+className(only))
 		}
 	}
 	if len(parts) < 2 {
@@ -214,7 +215,7 @@ func (v *View) cellLine(t *model.MoveTable, i, j, width int, th *theme.Theme) st
 		return r.Render(th, width)
 	}
 	b := v.tasksBehind()
-	r.Add(th.Text, fmt.Sprintf(": %s/s, %s, %s", rate(t.PerS(uint64(count))), v.cellClass(t, i, j), chart.Plural(len(b.tasks), "task")))
+	r.Add(th.Text, fmt.Sprintf(": %s/s, %s, %s", field.Rate(t.PerS(uint64(count))), v.cellClass(t, i, j), chart.Plural(len(b.tasks), "task")))
 	if len(b.tasks) > 0 {
 		if name := comm(v.Task(b.tasks[0].TID)); name != "" {
 			r.Add(th.Dim, fmt.Sprintf(", most by %s (%d)", name, b.tasks[0].TID))

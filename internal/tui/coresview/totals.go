@@ -3,6 +3,7 @@ package coresview
 import (
 	"fmt"
 
+	"piton/internal/field"
 	"piton/internal/model"
 	"piton/internal/topology"
 	"piton/internal/tui/rows"
@@ -22,7 +23,7 @@ func classLine(t *model.MoveTable, th *theme.Theme) rows.Row {
 		r.Add(th.Text, "  ")
 		r.Add(widget.DistanceStyle(th, class), widget.DistanceLetter(class))
 		r.Add(th.Dim, " "+className(class)+" ")
-		r.Add(th.Text, rate(t.PerS(t.Classes[class]))+"/s")
+		r.Add(th.Text, field.Rate(t.PerS(t.Classes[class]))+"/s")
 		r.Add(th.Dim, " "+share(float64(t.Classes[class])/float64(max(t.Total, 1))))
 	}
 	if t.Lost > 0 {

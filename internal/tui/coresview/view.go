@@ -82,7 +82,7 @@ type View struct {
 	beside  cpuset.CPU // whose ledger is shown with the map or the list; -1 for none
 	cpu     cpuset.CPU // of the ledger view, and under the cursor of cores
 
-	cores   *list.List[cpuset.CPU, cpuset.CPU]      // the online CPUs
+	cores   *list.List[cpuset.CPU, *model.CPU]      // the online CPUs
 	tasks   *list.List[kernel.TID, model.MoveTask]  // behind the cell
 	movers  *list.List[kernel.TID, mover]           // that move most
 	ledger  *list.List[entryKey, model.LedgerEntry] // of cpu
@@ -173,7 +173,7 @@ func (v *View) Note(m *model.Model) {
 		v.groups = [model.ByNode + 1]*division{}
 	}
 	v.ticks.Note(m.Elapsed)
-	v.cores.Load(v.online(), true)
+	v.loadCores()
 	if !v.wantsLedger() {
 		v.forgetStays()
 		return

@@ -12,11 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cpuset"
+	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/topology/topologytest"
+	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tuitest"
 	"piton/internal/tuitest/golden"
@@ -291,7 +293,7 @@ func TestCPUsWithoutPlaces(t *testing.T) {
 func TestFiguresFitTheirCells(t *testing.T) {
 	for want, v := range map[string]float64{"0": 0, "~0": 0.001, ".02": 0.0167, "0.1": 0.096, "9.9": 9.94, "10": 9.96, "999": 999.4,
 		"1.0k": 999.6, "9.9k": 9940, "10k": 9960, "999k": 999400, "1.0M": 999600} {
-		assert.Equal(t, want, rate(v))
+		assert.Equal(t, want, field.Rate(v))
 	}
 	for want, d := range map[string]time.Duration{"last 0 s": 0, "last 350 ms": 350 * time.Millisecond, "last 1 s": 999600 * time.Microsecond,
 		"last 10 s": 10003 * time.Millisecond} {
@@ -305,7 +307,7 @@ func TestBetweenCPUs(t *testing.T) {
 		"1→0":    {Count: 10, CPUs: 3, A: 1, B: 0, Out: 6},
 		"3 CPUs": {Count: 10, CPUs: 3, A: 1, B: 0, Out: 4},
 	} {
-		assert.Equal(t, want, betweenCPUs(m, plain))
+		assert.Equal(t, want, mover{Mover: m}.between())
 	}
-	assert.Equal(t, "0<>1", betweenCPUs(model.Mover{Count: 2, A: 0, B: 1, Out: 1, Back: 1}, theme.New(theme.Options{ASCII: true})))
+	assert.Equal(t, "0<>1", rows.Text(theme.New(theme.Options{ASCII: true}), "0⇄1"))
 }

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"strconv"
 	"time"
 
 	"piton/internal/chart"
+	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/sample"
 	"piton/internal/tui/theme"
@@ -18,27 +18,6 @@ var heatLegend = [...]string{"0", "<1", "1", "10", "100"}
 
 // heatStep is the shade of a rate.
 func heatStep(perS float64) int { return theme.HeatStep(perS, math.SmallestNonzeroFloat64, 1) }
-
-// rate writes a rate in at most four cells.
-func rate(perS float64) string {
-	switch {
-	case perS <= 0:
-		return "0"
-	case perS < 0.005:
-		return "~0"
-	case perS < 0.095:
-		return strconv.FormatFloat(perS, 'f', 2, 64)[1:] // .02
-	case perS < 9.95:
-		return strconv.FormatFloat(perS, 'f', 1, 64)
-	case perS < 999.5:
-		return strconv.FormatFloat(perS, 'f', 0, 64)
-	case perS < 9950:
-		return strconv.FormatFloat(perS/1e3, 'f', 1, 64) + "k"
-	case perS < 999500:
-		return strconv.FormatFloat(perS/1e3, 'f', 0, 64) + "k"
-	}
-	return strconv.FormatFloat(perS/1e6, 'f', 1, 64) + "M"
-}
 
 // share writes a part of a whole in at most six cells: "8.8 %", "0.04 %".
 func share(part float64) string {
@@ -79,12 +58,17 @@ func comm(t *sample.Task) string {
 	return t.ID.Comm
 }
 
-// named is a task's name, in dim where it has ended.
-func (v *View) named(tid kernel.TID, th *theme.Theme) (string, theme.Style) {
-	if name := comm(v.Task(tid)); name != "" {
-		return name, th.Strong
+// named is a task's name.
+func (v *View) named(tid kernel.TID) string {
+	return cmp.Or(comm(v.Task(tid)), v.moves.Name(tid), fmt.Sprintf("%d, ended", tid))
+}
+
+// lives is the tone of a task's name, dim where it has ended.
+func (v *View) lives(tid kernel.TID) field.Tone {
+	if comm(v.Task(tid)) != "" {
+		return field.Strong
 	}
-	return cmp.Or(v.moves.Name(tid), fmt.Sprintf("%d, ended", tid)), th.Dim
+	return field.Dim
 }
 
 // target names a task for the owner.

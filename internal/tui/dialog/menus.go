@@ -59,7 +59,7 @@ func NewSignals(subject string) *Menu {
 }
 
 // NewSort asks for the column to sort by; the value is the column's ID.
-func NewSort(columns []field.Column, current string) *Menu {
+func NewSort(columns []field.TaskColumn, current string) *Menu {
 	items, at := make([]Item, len(columns)), 0
 	for i, c := range columns {
 		if c.ID == current {

@@ -35,7 +35,7 @@ type Setup struct {
 
 // NewSetup starts from the present settings; panels are the ways to show the
 // core panel.
-func NewSetup(columns []field.Column, panels []string, now Settings) *Setup {
+func NewSetup(columns []field.TaskColumn, panels []string, now Settings) *Setup {
 	s := &Setup{now: now}
 	s.Form = Form{Titled: "Setup", Enter: "keep", Opener: "f2", Answer: s.answer, Other: s.order}
 	steps := slices.Clone(delays)
@@ -77,7 +77,7 @@ func NewSetup(columns []field.Column, panels []string, now Settings) *Setup {
 }
 
 // columnField is a column, of so many cells where its width is set.
-func columnField(c *field.Column, width int, on bool) Field {
+func columnField(c *field.TaskColumn, width int, on bool) Field {
 	fd := Field{Group: "column", Label: c.Title, Value: proctable.ColumnText(c.ID, width), Help: c.Help, On: on}
 	if c.Width > 0 {
 		fd.Keys = []string{"< >", "width"}

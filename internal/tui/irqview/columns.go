@@ -1,63 +1,23 @@
 package irqview
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 
+	"piton/internal/field"
 	"piton/internal/irq"
-	"piton/internal/tui/list"
-	"piton/internal/tui/theme"
 )
 
-// entry is one row of the list: an interrupt with a number, or a named line, or a
-// softirq. A row that is named has nothing but its rate.
-type entry struct {
-	name  string
-	row   *irq.Row // a reading does not change those before it
-	named *irq.NamedRow
-	soft  bool
-}
+// entry is a row: a line, or something that has a name instead of a number.
+type entry = field.Interrupt
 
-// what is its device and queue, or its handlers, or what a named line means.
-func (e entry) what() string {
-	switch {
-	case e.named != nil:
-		return e.named.What()
-	case e.row.Queue.Flow == irq.NoQueue:
-		return e.row.Handlers()
-	}
-	return deviceQueue(e.row)
-}
+// besidesCPUs are the cells that the columns beside those by CPU take at least.
+const besidesCPUs = 76
 
-// column shows a cell of each entry.
-type (
-	column = list.Column[entry]
-	cell   = func(e entry, th *theme.Theme, width int) (string, theme.Style)
-)
-
-// inRowStyle is a cell in the style of the row: one that does not come is dim.
-func inRowStyle(f func(entry, *theme.Theme) string) cell {
-	return func(e entry, th *theme.Theme, _ int) (string, theme.Style) {
-		if e.row.Rate.OK && e.row.Rate.PerS == 0 {
-			return f(e, th), th.Dim
-		}
-		return f(e, th), th.Text
-	}
-}
-
-// cpuWidth is of a column with the rate on one CPU, besidesCPUs of what is to stand
-// beside such columns.
-const (
-	cpuWidth    = 6
-	besidesCPUs = 76
-)
-
-// fitCPUs gives every CPU a column where there is room for all of them.
+// fitCPUs gives each CPU a column of its own, if there is room for all.
 func (v *View) fitCPUs(width int) {
 	each := v.table.CPUs
-	if len(each)*(cpuWidth+1) > width-besidesCPUs {
+	if len(each) > 0 && len(each)*(field.OnCPU(0, each[0]).Width+1) > width-besidesCPUs {
 		each = nil
 	}
 	if slices.Equal(each, v.each) {
@@ -66,89 +26,54 @@ func (v *View) fitCPUs(width int) {
 	v.each = each
 	columns := v.columns()
 	v.SetColumns(columns)
-	if id, _ := v.Sorted(); !slices.ContainsFunc(columns, func(c column) bool { return c.ID == id }) {
-		v.SortBy("rate")
+	if id, _ := v.Sorted(); !slices.ContainsFunc(columns, func(c field.Column[entry]) bool { return c.ID == id }) {
+		v.SortBy("per_s")
 	}
 }
 
-func (v *View) columns() []column {
-	out := []column{
-		{ID: "number", Title: "IRQ", Width: 8, Tight: 6, Right: true, Names: true, Cell: inRowStyle(func(e entry, _ *theme.Theme) string { return e.name }),
-			Has: func(e entry) bool { return e.named == nil }, Compare: func(a, b entry) int { return cmp.Compare(a.row.Number, b.row.Number) }},
-		{ID: "rate", Title: "RATE/s", Width: 8, Right: true, Desc: true, Rank: 1, Has: func(e entry) bool { return e.row.Rate.OK },
-			Cell:    inRowStyle(func(e entry, th *theme.Theme) string { return total(e.row.Rate, th) }),
-			Compare: func(a, b entry) int { return cmp.Compare(a.row.Rate.PerS, b.row.Rate.PerS) }},
-	}
-	if v.each == nil {
-		out = append(out, column{ID: "top", Title: "MOST ON", Width: 12, Tight: 11, Rank: 2,
-			Cell: inRowStyle(func(e entry, th *theme.Theme) string { return most(e.row.Rate, th) }),
-			Has:  func(e entry) bool { return e.row.Rate.Top >= 0 }, Compare: func(a, b entry) int {
-				x, y := a.row.Rate, b.row.Rate
-				return cmp.Or(cmp.Compare(x.Top, y.Top), cmp.Compare(y.TopPerS, x.TopPerS))
-			}})
+// columns are those of the list; what did not happen is dim.
+func (v *View) columns() []field.Column[entry] {
+	all := field.InterruptColumns
+	out := field.Pick(all, "irq", "per_s", "top_cpu")
+	if v.each != nil {
+		out = out[:2]
 	}
 	for i, c := range v.each {
-		out = append(out, column{ID: fmt.Sprintf("cpu%d", c), Title: fmt.Sprintf("cpu%d", c), Width: cpuWidth, Right: true, Desc: true, Rank: 2,
-			Cell:    func(e entry, th *theme.Theme, _ int) (string, theme.Style) { return v.onCPU(e.row.Rate, i, th) },
-			Has:     func(e entry) bool { return e.row.Rate.OK && i < len(e.row.Rate.ByCPU) },
-			Compare: func(a, b entry) int { return cmp.Compare(a.row.Rate.ByCPU[i], b.row.Rate.ByCPU[i]) }})
+		out = append(out, field.OnCPU(i, c).Toned(func(e entry) field.Tone {
+			if c == e.Rate.Top {
+				return field.Strong
+			}
+			return field.Normal
+		}))
 	}
-	return append(out,
-		column{ID: "asked", Title: "ASKED", Width: 14, Tight: 9, Rank: 4,
-			Cell: inRowStyle(func(e entry, th *theme.Theme) string { return mask(e.row.Requested, th) })},
-		column{ID: "goes", Title: "GOES TO", Width: 14, Tight: 9, Rank: 3, Cell: goes},
-		column{ID: "control", Title: "CONTROL", Width: 8, Rank: 5, Cell: control},
-		column{ID: "driver", Title: "DRIVER", Width: 16, Tight: 12, Rank: 8,
-			Cell: inRowStyle(func(e entry, _ *theme.Theme) string { return e.row.Device.Driver })},
-		column{ID: "handlers", Title: "HANDLERS", Width: 22, Tight: 20, Rank: 7,
-			Cell: inRowStyle(func(e entry, _ *theme.Theme) string { return e.row.Handlers() })},
-		column{ID: "device", Title: "DEVICE AND QUEUE", Tight: 22, Rank: 6, Cell: v.device,
-			Has:     func(e entry) bool { return e.row.Device.Name() != "" },
-			Compare: func(a, b entry) int { return cmp.Compare(a.row.Device.Name(), b.row.Device.Name()) }})
+	device := field.Pick(all, "device")[0]
+	device.Title, device.Tight, device.Rank, device.Text = "DEVICE AND QUEUE", 22, 6, v.device
+	out = append(append(out, field.Pick(all, "affinity", "effective", "control", "driver", "name")...), device)
+	for i := range out {
+		if out[i].Tone == nil {
+			out[i].Tone = quiet
+		}
+	}
+	return out
 }
 
-// onCPU is the rate on one CPU; the largest of several stands out.
-func (v *View) onCPU(r irq.Rate, i int, th *theme.Theme) (string, theme.Style) {
+// quiet is dim for what did not happen in the last interval.
+func quiet(e entry) field.Tone {
+	if e.Rate.OK && e.Rate.PerS == 0 {
+		return field.Dim
+	}
+	return field.Normal
+}
+
+// device is what interrupts: the handlers too where they have no column of their own, else
+// the tasks that handle it.
+func (v *View) device(e entry) string {
+	what := e.DeviceQueue()
 	switch {
-	case !r.OK || i >= len(r.ByCPU):
-		return th.None, th.Dim
-	case r.ByCPU[i] == 0:
-		return "0", th.Dim
-	case v.table.CPUs[i] == r.Top:
-		return perSecond(r.ByCPU[i]), th.Strong
+	case !v.Shows("name") && what == "":
+		return e.From()
+	case v.Shows("name") && len(e.Threads) > 0:
+		return strings.TrimSpace(what + " by " + irq.Tasks(e.Threads))
 	}
-	return perSecond(r.ByCPU[i]), th.Text
-}
-
-func goes(e entry, th *theme.Theme, _ int) (string, theme.Style) {
-	switch {
-	case e.named != nil:
-		return th.None, th.Dim
-	case lags(e.row):
-		return "!" + mask(e.row.Effective, th), th.Warn
-	}
-	return mask(e.row.Effective, th), th.Text
-}
-
-func control(e entry, th *theme.Theme, _ int) (string, theme.Style) {
-	switch {
-	case e.soft:
-		return "softirq", th.Text
-	case e.named != nil || e.row.Control == irq.Settable:
-		return "", th.Text
-	}
-	return e.row.Control.String(), th.Accent
-}
-
-// device is the last column: the device and queue, and the tasks that handle the line
-// where there is room for handlers.
-func (v *View) device(e entry, th *theme.Theme, width int) (string, theme.Style) {
-	what, style := inRowStyle(func(e entry, _ *theme.Theme) string { return e.what() })(e, th, width)
-	if e.named != nil || !v.Shows("handlers") {
-		return what, style
-	}
-	if what = deviceQueue(e.row); len(e.row.Threads) > 0 {
-		what = strings.TrimSpace(what + " by " + irq.Tasks(e.row.Threads))
-	}
-	return what, style
+	return what
 }

@@ -1,13 +1,12 @@
 package irqview
 
 import (
-	"cmp"
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
-	"piton/internal/chart"
 	"piton/internal/field"
 	"piton/internal/irq"
 	"piton/internal/kernel"
@@ -25,7 +24,7 @@ type WayOf = func(netns uint32, index, queue int) irq.Way
 
 // flows are what one process reads of the network, below the list while they are shown.
 type flows struct {
-	*list.List[uint64, flow]
+	*list.List[uint64, field.Flow]
 	on   bool
 	pid  kernel.TID // 0: none
 	name string
@@ -33,13 +32,6 @@ type flows struct {
 	why  string               // why they are not known
 	ways map[entrance]irq.Way // as last read
 	topo *topology.Topology
-}
-
-// flow is a flow with what brings its packets to a CPU.
-type flow struct {
-	model.Flow
-	irq.Way
-	perS func(n uint64) float64
 }
 
 // entrance is where packets come in.
@@ -57,7 +49,7 @@ const (
 )
 
 func newFlows() flows {
-	f := flows{List: list.New(func(f flow) uint64 { return f.Cookie }, "", flowColumns()...)}
+	f := flows{List: list.New(func(f field.Flow) uint64 { return f.Cookie }, "", flowColumns()...)}
 	f.Bare = true
 	return f
 }
@@ -103,11 +95,9 @@ func (v *View) Follow(s *sample.Sample, topo *topology.Topology) {
 
 // list chooses the rows anew.
 func (f *flows) list() {
-	var shown []flow
-	over := max(f.seen.Over.Seconds(), 1e-3)
-	perS := func(n uint64) float64 { return float64(n) / over }
+	var shown []field.Flow
 	for _, one := range model.Flows(f.seen.List, f.topo) {
-		shown = append(shown, flow{one, f.ways[entranceOf(&one)], perS})
+		shown = append(shown, field.Flow{Flow: one, Way: f.ways[entranceOf(&one)], Over: f.seen.Over})
 	}
 	f.Load(shown, true)
 }
@@ -161,35 +151,19 @@ func (f *flows) render(width, height int, th *theme.Theme) []string {
 	return append([]string{r.Render(th, width)}, f.Render(width, min(height-1, f.Len()+1), th)...)
 }
 
-func flowColumns() []list.Column[flow] {
-	text := func(style func(*theme.Theme) theme.Style, of func(flow) string) func(flow, *theme.Theme, int) (string, theme.Style) {
-		return func(f flow, th *theme.Theme, _ int) (string, theme.Style) { return cmp.Or(of(f), th.None), style(th) }
-	}
-	usual := func(th *theme.Theme) theme.Style { return th.Text }
-	share := func(part func(*model.Locality) uint64) func(flow, *theme.Theme, int) (string, theme.Style) {
-		return func(f flow, th *theme.Theme, _ int) (string, theme.Style) {
-			of, ok := f.Share(part(&f.Locality))
-			switch {
-			case !ok:
-				return th.None, th.Dim
-			case of < action.NearEnough: // piton irq follow would steer
-				return chart.Percent(of), th.Warn
+// flowColumns are those of flows; shares are marked with which piton irq follow would steer.
+func flowColumns() []field.Column[field.Flow] {
+	out := field.Pick(field.FlowColumns, "protocol", "local", "remote", "bytes_per_s", "packets_per_s", "handled", "consumed",
+		"share_same_cpu", "share_same_llc", "share_same_node", "interface", "via")
+	for i, c := range out {
+		if strings.HasPrefix(c.ID, "share_") {
+			out[i].Tone = func(f field.Flow) field.Tone {
+				if share, _ := c.Value(f).(float64); share < action.NearEnough {
+					return field.Warn
+				}
+				return field.Normal
 			}
-			return chart.Percent(of), th.Text
 		}
 	}
-	return []list.Column[flow]{
-		{ID: "protocol", Title: "", Width: 3, Rank: 9, Cell: text(func(th *theme.Theme) theme.Style { return th.Dim }, func(f flow) string { return f.Protocol.String() })},
-		{ID: "local", Title: "LOCAL", Width: 21, Tight: 17, Rank: 8, Cell: text(usual, func(f flow) string { return f.Local.String() })},
-		{ID: "remote", Title: "REMOTE", Width: 21, Cell: text(usual, func(f flow) string { return field.Address(f.Remote) })},
-		{ID: "rate", Title: "RATE", Width: 9, Right: true, Rank: 2, Cell: text(usual, func(f flow) string { return chart.Quantity(f.perS(f.Bytes), "B/s") })},
-		{ID: "packets", Title: "PACKETS/s", Width: 9, Right: true, Rank: 7, Cell: text(usual, func(f flow) string { return chart.Digits(f.perS(f.Packets)) })},
-		{ID: "handled", Title: "HANDLED ON", Width: 18, Tight: 11, Rank: 1, Cell: text(usual, func(f flow) string { return field.FlowCPUs(f.Handled) })},
-		{ID: "read", Title: "READ ON", Width: 18, Tight: 11, Rank: 1, Cell: text(usual, func(f flow) string { return field.FlowCPUs(f.Consumed) })},
-		{ID: "same", Title: "SAME", Width: 5, Right: true, Rank: 1, Cell: share(func(l *model.Locality) uint64 { return l.SameCPU })},
-		{ID: "llc", Title: "LLC", Width: 5, Right: true, Rank: 5, Cell: share(func(l *model.Locality) uint64 { return l.SameLLC })},
-		{ID: "node", Title: "NODE", Width: 5, Right: true, Rank: 6, Cell: share(func(l *model.Locality) uint64 { return l.SameNode })},
-		{ID: "queue", Title: "QUEUE", Width: 12, Tight: 10, Rank: 4, Cell: text(usual, func(f flow) string { return f.Entrance() })},
-		{ID: "way", Title: "BY", Tight: 8, Rank: 3, Cell: text(func(th *theme.Theme) theme.Style { return th.Accent }, func(f flow) string { return f.Way.String() })},
-	}
+	return out
 }

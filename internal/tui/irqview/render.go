@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"piton/internal/chart"
+	"piton/internal/field"
 	"piton/internal/irq"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
@@ -69,7 +70,7 @@ func (v *View) summary() string {
 		text += fmt.Sprintf(", %d managed", managed)
 	}
 	if known {
-		text += ", " + perSecond(perS) + "/s"
+		text += ", " + field.Fixed(perS) + "/s"
 	}
 	return text
 }
@@ -85,7 +86,7 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 		keys = rows.Keys(th, "Space", "tag", "a", "affinity", "o", "place", "d", "grab", "s", "spread", "r", "reset", "f", "flows", "n", named)
 	}
 	e, there := v.List.Selected()
-	if there && len(e.row.Threads) > 0 {
+	if there && len(e.Threads) > 0 {
 		keys = append(keys, rows.Keys(th, "  Enter", "handler's task")...)
 	}
 	last := " " + keys.Render(th, width-1)
@@ -100,7 +101,7 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 		}
 		return []string{th.Dim.Render(rows.Text(th, why)), last}
 	}
-	lines := [][2]string{{e.name, v.breakdown(e.row.Rate)}}
+	lines := [][2]string{{e.Name(), v.breakdown(e.Rate)}}
 	lines = append(lines, v.about(e)...)
 	out := make([]string, 0, len(lines)+1)
 	for _, pair := range lines {
@@ -114,14 +115,14 @@ func (v *View) foot(width int, th *theme.Theme) []string {
 
 // about is what there is to know of an entry besides its rates.
 func (v *View) about(e entry) [][2]string {
-	if e.named != nil {
-		what, fewer, _ := irq.Meaning(e.named.Name)
+	if e.Named != nil {
+		what, fewer, _ := irq.Meaning(e.Named.Name)
 		if fewer == "" {
 			fewer = "it follows the tasks and interrupts of its CPU"
 		}
 		return [][2]string{{"what", what}, {"fewer", fewer}}
 	}
-	r := e.row
+	r := e.Row
 	from := []string{r.Handlers()}
 	add := func(is bool, format string, args ...any) {
 		if is {
@@ -134,7 +135,7 @@ func (v *View) about(e entry) [][2]string {
 	add(r.Hint.OK && !r.Hint.Empty(), "its driver suggests cpu %s", r.Hint)
 	add(len(r.Threads) > 0, "handled by %s", irq.Tasks(r.Threads))
 	why := r.Control.Why()
-	if lags(r) {
+	if e.Lags() {
 		why = fmt.Sprintf("asked to go to %s, it goes to %s until the next interrupt; %s", r.Requested, r.Effective, why)
 	}
 	return [][2]string{{"from", strings.Join(from, ", ")}, {"control", why}}

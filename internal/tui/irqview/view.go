@@ -8,11 +8,12 @@
 package irqview
 
 import (
-	"strconv"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/cpuset"
+	"piton/internal/field"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/tui/list"
@@ -52,8 +53,8 @@ type View struct {
 // New returns the pane, sorted by rate.
 func New(o Options) *View {
 	v := &View{o: o, flows: newFlows()}
-	v.List = list.New(func(e entry) string { return e.name }, "rate", v.columns()...)
-	v.TagOf = func(e entry) (string, bool) { return e.name, e.named == nil } // others cannot be sent anywhere
+	v.List = list.New(entry.Name, "per_s", v.columns()...)
+	v.TagOf = func(e entry) (string, bool) { return e.Name(), e.Named == nil } // others cannot be sent anywhere
 	return v
 }
 
@@ -90,7 +91,7 @@ func (v *View) take(t irq.Table, err error) tea.Cmd {
 	v.table = t
 	v.KeepTags(func(yield func(string) bool) {
 		for i := range t.Rows {
-			if !yield(numbered(&t.Rows[i]).name) {
+			if !yield(entry{Row: &t.Rows[i]}.Name()) {
 				return
 			}
 		}
@@ -101,28 +102,13 @@ func (v *View) take(t irq.Table, err error) tea.Cmd {
 
 // relist chooses the rows anew.
 func (v *View) relist() {
-	var entries []entry
-	rated := false
-	for i := range v.table.Rows {
-		r := &v.table.Rows[i]
-		rated = rated || r.Rate.OK
-		if r.Match(v.filter) && v.reaches(r) {
-			entries = append(entries, numbered(r))
-		}
-	}
+	numbered, named, softirqs := field.Interrupts(&v.table, v.filter, true)
+	entries := slices.DeleteFunc(numbered, func(e entry) bool { return !v.reaches(e.Row) })
 	if v.named && v.cpus.Empty() {
-		for i, all := range [][]irq.NamedRow{v.table.Named, v.table.SoftIRQs} {
-			for k := range all {
-				if n := &all[k]; n.Match(v.filter) && n.Happened() {
-					entries = append(entries, entry{name: n.Name, row: &irq.Row{Rate: n.Rate}, named: n, soft: i == 1})
-				}
-			}
-		}
+		entries = slices.Concat(entries, named, softirqs)
 	}
-	v.Load(entries, rated)
+	v.Load(entries, slices.ContainsFunc(v.table.Rows, func(r irq.Row) bool { return r.Rate.OK }))
 }
-
-func numbered(r *irq.Row) entry { return entry{name: strconv.Itoa(r.Number), row: r} }
 
 // reaches reports whether a line concerns the CPUs that are looked at.
 func (v *View) reaches(r *irq.Row) bool {
@@ -165,8 +151,8 @@ func (v *View) ToggleNamed() {
 
 // Selected is the line under the cursor; nil where that has no number.
 func (v *View) Selected() *irq.Row {
-	if e, ok := v.List.Selected(); ok && e.named == nil {
-		return e.row
+	if e, ok := v.List.Selected(); ok && e.Named == nil {
+		return e.Row
 	}
 	return nil
 }
@@ -190,8 +176,8 @@ func (v *View) Shown() []*irq.Row { return lines(v.Rows()) }
 // lines are the numbered ones among some entries.
 func lines(entries []entry) (out []*irq.Row) {
 	for _, e := range entries {
-		if e.named == nil {
-			out = append(out, e.row)
+		if e.Named == nil {
+			out = append(out, e.Row)
 		}
 	}
 	return out

@@ -6,57 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"piton/internal/field"
 	"piton/internal/irq"
-	"piton/internal/tui/theme"
 )
-
-// perSecond prints a rate in at most six cells.
-func perSecond(n float64) string {
-	switch {
-	case n == 0:
-		return "0"
-	case n < 9.95:
-		return fmt.Sprintf("%.1f", n)
-	case n < 99999.5:
-		return fmt.Sprintf("%.0f", n)
-	case n < 9999.5e3:
-		return fmt.Sprintf("%.0fk", n/1e3)
-	}
-	return fmt.Sprintf("%.0fM", n/1e6)
-}
-
-func total(r irq.Rate, th *theme.Theme) string {
-	if !r.OK {
-		return th.None
-	}
-	return perSecond(r.PerS)
-}
-
-// most is "cpu 3 82%": the CPU that took most, and its share.
-func most(r irq.Rate, th *theme.Theme) string {
-	if !r.OK || r.Top < 0 {
-		return th.None
-	}
-	return fmt.Sprintf("cpu %d %.0f%%", r.Top, 100*r.TopPerS/r.PerS)
-}
-
-func mask(m irq.Mask, th *theme.Theme) string {
-	if !m.OK || m.Empty() {
-		return th.None
-	}
-	return m.String()
-}
-
-// lags reports whether the line still goes where it is no longer asked to; it
-// moves with its next interrupt.
-func lags(r *irq.Row) bool {
-	return r.Effective.OK && r.Requested.OK && !r.Effective.SubsetOf(r.Requested.Set)
-}
-
-// deviceQueue is the device and the queue, "" when neither is known.
-func deviceQueue(r *irq.Row) string {
-	return strings.TrimSpace(r.Device.Name() + " " + r.Queue.String())
-}
 
 // maxBreakdown is how many CPUs the foot names.
 const maxBreakdown = 6
@@ -82,7 +34,7 @@ func (v *View) breakdown(r irq.Rate) string {
 			words = append(words, fmt.Sprintf("%d more", len(order)-k))
 			break
 		}
-		words = append(words, fmt.Sprintf("cpu %d %s/s", v.table.CPUs[i], perSecond(r.ByCPU[i])))
+		words = append(words, fmt.Sprintf("cpu %d %s/s", v.table.CPUs[i], field.Fixed(r.ByCPU[i])))
 	}
 	return strings.Join(words, ", ")
 }

@@ -7,40 +7,40 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/change/history"
 	"piton/internal/chart"
-	"piton/internal/tui/list"
+	"piton/internal/field"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 )
 
-// cell is what a column shows of a row.
-type cell = func(l line, th *theme.Theme, width int) (string, theme.Style)
-
-// both is a cell with one text for an operation and one for a change of it.
-func both(operation func(d *history.Operation, width int) string, part func(d *history.Operation, c change.Change) string) cell {
-	return func(l line, th *theme.Theme, width int) (string, theme.Style) {
+// both is a text of an operation, or another of a change of it.
+func both(operation func(d *history.Operation) string, part func(d *history.Operation, c change.Change) string) func(line) string {
+	return func(l line) string {
 		if c, ok := l.change(); ok {
-			return part(l.operation, c), th.Text
+			return part(l.operation, c)
 		}
-		return operation(l.operation, width), th.Text
+		return operation(l.operation)
 	}
 }
 
 func nothing(*history.Operation, change.Change) string { return "" }
 
-var columns = []list.Column[line]{
-	{ID: "id", Title: "ID", Width: 5, Tight: 4, Right: true, Names: true,
-		Cell: both(func(d *history.Operation, _ int) string { return fmt.Sprint(d.ID) }, nothing)},
-	{ID: "when", Title: "WHEN", Width: 16, Tight: 11, Rank: 3, Cell: both(func(d *history.Operation, width int) string {
-		if width < 16 {
-			return d.Time.Local().Format("01-02 15:04")
+var columns = []field.Column[line]{
+	{ID: "id", Title: "ENTRY", Short: "ID", Width: 5, Tight: 4, Right: true, Names: true,
+		Text: both(func(d *history.Operation) string { return fmt.Sprint(d.ID) }, nothing)},
+	{ID: "when", Title: "TIME", Width: 16, Tight: 11, Rank: 3, Look: func(l line, width int) (string, field.Tone) {
+		format := "2006-01-02 15:04"
+		if _, part := l.change(); part {
+			return "", field.Normal
+		} else if width < len(format) {
+			format = "01-02 15:04"
 		}
-		return d.Time.Local().Format("2006-01-02 15:04")
-	}, nothing)},
-	{ID: "who", Title: "WHO", Width: 12, Tight: 8, Rank: 5, Cell: both(func(d *history.Operation, _ int) string { return d.User }, nothing)},
-	{ID: "what", Title: "WHAT", Width: 38, Tight: 24, Rank: 1, Cell: both(func(d *history.Operation, _ int) string { return d.What() }, whatOf)},
-	{ID: "change", Title: "CHANGE", Width: 22, Tight: 12, Rank: 2, Cell: both(func(d *history.Operation, _ int) string { return d.Change() },
+		return l.operation.Time.Local().Format(format), field.Normal
+	}},
+	{ID: "who", Title: "USER", Width: 12, Tight: 8, Rank: 5, Text: both(func(d *history.Operation) string { return d.User }, nothing)},
+	{ID: "what", Title: "WHAT", Width: 38, Tight: 24, Rank: 1, Text: both((*history.Operation).What, whatOf)},
+	{ID: "change", Title: "CHANGE", Width: 22, Tight: 12, Rank: 2, Text: both((*history.Operation).Change,
 		func(_ *history.Operation, c change.Change) string { return history.FromTo([]change.Change{c}) })},
-	{ID: "state", Title: "STATE", Tight: 24, Cell: state},
+	{ID: "state", Title: "STATE", Tight: 24, Look: state},
 }
 
 // change is the change that a row is about.
@@ -60,35 +60,35 @@ func whatOf(d *history.Operation, c change.Change) string {
 }
 
 // state is what has become of an operation, or of a change.
-func state(l line, th *theme.Theme, _ int) (string, theme.Style) {
+func state(l line, _ int) (string, field.Tone) {
 	c, ok := l.change()
 	if !ok {
-		return l.operation.State(), statusStyle(l.operation.Status(), th)
+		return l.operation.State(), statusTone(l.operation.Status())
 	}
 	switch {
 	case c.Status == attr.Failed || c.Status == attr.Refused:
-		return string(c.Status) + ": " + c.Why(), th.Bad
+		return string(c.Status) + ": " + c.Why(), field.Bad
 	case l.operation.Found == nil || l.operation.Status() != l.operation.Found.Status:
-		return string(c.Status), th.Dim
+		return string(c.Status), field.Dim
 	}
 	found, looked := l.operation.Found.Changes[c.Key()]
 	switch {
 	case !looked:
-		return string(c.Status), th.Dim
+		return string(c.Status), field.Dim
 	case found.Why != "":
-		return found.Why, statusStyle(found.Status, th)
+		return found.Why, statusTone(found.Status)
 	}
-	return found.String(), statusStyle(found.Status, th)
+	return found.String(), statusTone(found.Status)
 }
 
-func statusStyle(s history.Status, th *theme.Theme) theme.Style {
+func statusTone(s history.Status) field.Tone {
 	switch s {
 	case history.InForce:
-		return th.Good
+		return field.Good
 	case history.PartlyInForce, history.ChangedSince, history.Lapsed:
-		return th.Warn
+		return field.Warn
 	}
-	return th.Dim
+	return field.Dim
 }
 
 // finished says that a row is dim: nothing of its operation is in force.

@@ -3,42 +3,19 @@ package list
 import (
 	"slices"
 
+	"piton/internal/field"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
 
-// Column is one column of a list of R. It has a Cell, or an Append where that is
-// measured to matter.
-type Column[R any] struct {
-	ID    string
-	Title string
-	Short string // the title where the column has less room than Title takes; "": it keeps the room
-	Width int    // cells that it likes; 0: it takes what is left (at most one column, the last)
-	Tight int    // cells that it can do with, 0 for Width; of the one that takes what is left, the least that it keeps
-	// Least is what the column that takes what is left keeps, also of more than half of the
-	// width, which is the most that it keeps by its Tight.
-	Least int
-	Right bool // figures are right-aligned; one that is zero is dim
-	Names bool // figures that name something: 0 is like any other
-	// Rank orders the columns where there is no room for all: those of a low rank stay.
-	// The column that the list is sorted by counts as 1.
-	Rank int
-	// Cell is the text, cut and aligned by the list, in one style. What a terminal
-	// would act on is made harmless.
-	Cell func(r R, th *theme.Theme, width int) (string, theme.Style)
-	// Append adds exactly width cells in styles of its own.
-	Append func(dst []byte, r R, th *theme.Theme, width int) []byte
-	// Compare orders two rows by the column, the smallest first; nil: the list does not
-	// sort by it. Rows that are alike stay in the order of Load.
-	Compare func(a, b R) int
-	Has     func(r R) bool // rows without a value come last, whatever the direction; nil: all have one
-	Desc    bool           // the largest first is usual
-}
+// Draw adds a cell in exactly width cells, in styles of its own.
+type Draw[R any] func(dst []byte, r R, th *theme.Theme, width int) []byte
 
 // slot is a column as it is drawn.
 type slot[R any] struct {
-	*Column[R]
+	*field.Column[R]
 	width int
+	draw  Draw[R] // nil: by text and tone
 }
 
 // scrollText is how far one step to the right moves the text of the column that takes
@@ -52,14 +29,14 @@ const (
 const leastElastic = 12
 
 // SetColumns replaces the columns; what the list is sorted by stays.
-func (l *List[K, R]) SetColumns(columns []Column[R]) {
+func (l *List[K, R]) SetColumns(columns []field.Column[R]) {
 	l.columns = columns
 	l.Scroll(0)
 }
 
 // column finds a column by its ID, nil when there is none.
-func (l *List[K, R]) column(id string) *Column[R] {
-	if i := slices.IndexFunc(l.columns, func(c Column[R]) bool { return c.ID == id }); i >= 0 {
+func (l *List[K, R]) column(id string) *field.Column[R] {
+	if i := slices.IndexFunc(l.columns, func(c field.Column[R]) bool { return c.ID == id }); i >= 0 {
 		return &l.columns[i]
 	}
 	return nil
@@ -86,7 +63,7 @@ func (l *List[K, R]) SetSort(id string, desc bool) {
 func (l *List[K, R]) SortBy(id string) {
 	c := l.column(id)
 	switch {
-	case c == nil || c.Compare == nil:
+	case c == nil || !l.sorts(*c):
 	case id == l.sort:
 		l.Invert()
 	default:
@@ -96,8 +73,8 @@ func (l *List[K, R]) SortBy(id string) {
 
 // StepSort sorts by the next column that can be sorted by, or the one before.
 func (l *List[K, R]) StepSort(forward bool) {
-	able := slices.DeleteFunc(slices.Clone(l.columns), func(c Column[R]) bool { return c.Compare == nil })
-	at := max(slices.IndexFunc(able, func(c Column[R]) bool { return c.ID == l.sort }), 0)
+	able := slices.DeleteFunc(slices.Clone(l.columns), func(c field.Column[R]) bool { return !l.sorts(c) })
+	at := max(slices.IndexFunc(able, func(c field.Column[R]) bool { return c.ID == l.sort }), 0)
 	by := 1
 	if !forward {
 		by = len(able) - 1
@@ -110,37 +87,22 @@ func (l *List[K, R]) StepSort(forward bool) {
 // Invert turns the order round.
 func (l *List[K, R]) Invert() { l.SetSort(l.sort, !l.desc) }
 
+// sorts reports whether the rows can be ordered by a column.
+func (l *List[K, R]) sorts(c field.Column[R]) bool { return c.Value != nil && !l.Fixed }
+
 // arrangeRows sorts the rows by the column that says how.
 func (l *List[K, R]) arrangeRows() {
-	c := l.column(l.sort)
-	if c == nil || c.Compare == nil {
-		l.rows = l.given
-		return
+	l.rows = l.given
+	if c := l.column(l.sort); c != nil && l.sorts(*c) {
+		l.rows = field.Arranged(l.given, c, l.desc)
 	}
-	l.rows = slices.Clone(l.given)
-	slices.SortStableFunc(l.rows, func(a, b R) int {
-		if c.Has != nil {
-			switch has, other := c.Has(a), c.Has(b); {
-			case has && !other:
-				return -1
-			case other && !has:
-				return 1
-			case !has:
-				return 0
-			}
-		}
-		if l.desc {
-			a, b = b, a
-		}
-		return c.Compare(a, b)
-	})
 }
 
 // fit decides which columns are drawn and how wide: as wide as they like, or else as
 // tight as they can be read, or else only those that matter most. These share what is
 // left then with the column that takes what is left, once that has twice its least.
 func (l *List[K, R]) fit(width int) (slots []slot[R], skip int) {
-	columns := make([]*Column[R], len(l.columns))
+	columns := make([]*field.Column[R], len(l.columns))
 	for i := range columns {
 		columns[i] = &l.columns[i]
 	}
@@ -163,10 +125,10 @@ func (l *List[K, R]) fit(width int) (slots []slot[R], skip int) {
 	for _, c := range columns {
 		switch w := widths[c]; {
 		case c.Width == 0:
-			slots = append(slots, slot[R]{c, max(0, room-used)})
+			slots = append(slots, slot[R]{c, max(0, room-used), l.Draws[c.ID]})
 			used = room
 		case w > 0:
-			slots = append(slots, slot[R]{c, w})
+			slots = append(slots, slot[R]{c, w, l.Draws[c.ID]})
 		}
 	}
 	return slots, skip
@@ -174,11 +136,11 @@ func (l *List[K, R]) fit(width int) (slots []slot[R], skip int) {
 
 // choose picks the columns that fit into room cells, and their widths; where it is
 // tight, those of the lowest rank first.
-func (l *List[K, R]) choose(columns []*Column[R], room, least int, tight bool) (widths map[*Column[R]]int, used int) {
-	widths = map[*Column[R]]int{}
+func (l *List[K, R]) choose(columns []*field.Column[R], room, least int, tight bool) (widths map[*field.Column[R]]int, used int) {
+	widths = map[*field.Column[R]]int{}
 	order := slices.Clone(columns)
 	if tight {
-		slices.SortStableFunc(order, func(a, b *Column[R]) int { return l.rank(a) - l.rank(b) })
+		slices.SortStableFunc(order, func(a, b *field.Column[R]) int { return l.rank(a) - l.rank(b) })
 	}
 	for _, c := range order {
 		if w := l.widthOf(c, tight); c.Width > 0 && used+w+1 <= room {
@@ -198,7 +160,7 @@ func (l *List[K, R]) choose(columns []*Column[R], room, least int, tight bool) (
 	return widths, used
 }
 
-func (l *List[K, R]) rank(c *Column[R]) int {
+func (l *List[K, R]) rank(c *field.Column[R]) int {
 	if c.ID == l.sort && c.Rank > 1 {
 		return 1
 	}
@@ -207,7 +169,7 @@ func (l *List[K, R]) rank(c *Column[R]) int {
 
 // widthOf is a column's width: never less than its title takes with the mark of the
 // order, so that no title is cut or touches the next one.
-func (l *List[K, R]) widthOf(c *Column[R], tight bool) int {
+func (l *List[K, R]) widthOf(c *field.Column[R], tight bool) int {
 	title := widget.Width(c.Title)
 	if tight && c.Short != "" {
 		title = widget.Width(c.Short)
@@ -239,7 +201,7 @@ func (l *List[K, R]) Shows(id string) bool {
 }
 
 // ColumnAt is the column whose title is at x cells from the left; nil when there is none.
-func (l *List[K, R]) ColumnAt(x int) *Column[R] {
+func (l *List[K, R]) ColumnAt(x int) *field.Column[R] {
 	at := gutter
 	for _, s := range l.drawn.slots {
 		if at += s.width + 1; x < at {

@@ -4,14 +4,15 @@
 // fits columns into a width, scrolls, answers the mouse, and draws a row once
 // for as long as its figures stand.
 //
-// It knows nothing of what its rows mean and reads nothing. Start at List and
-// Column; Load gives it rows, Render or Frame draws it.
+// It knows nothing of what its rows mean and reads nothing; field.Column describes its
+// columns. Start at List; Load gives it rows, Render or Frame draws it.
 package list
 
 import (
 	"fmt"
 	"slices"
 
+	"piton/internal/field"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 )
@@ -28,10 +29,15 @@ type List[K comparable, R any] struct {
 	// TagOf is the object that a tag on the row is of; false: the row cannot be
 	// tagged. Without it a tag is of the row's own object.
 	TagOf func(r R) (K, bool)
+	// Draws are how columns are drawn, by their IDs, that are more than a text in a tone.
+	Draws map[string]Draw[R]
 	// Bare lists are only looked at: no row is under a cursor, the first ones are shown.
 	Bare bool
+	// Fixed lists keep the order of Load. A list may also have rows in an order of its owner, by
+	// columns without a Value.
+	Fixed bool
 
-	columns []Column[R]
+	columns []field.Column[R]
 	sort    string // a column's ID, "" for the order of Load
 	desc    bool
 	given   []R // as loaded; in their order where no column decides another
@@ -60,7 +66,7 @@ type List[K comparable, R any] struct {
 
 // New returns an empty list. Rows are sorted by the column with the ID sort, if it
 // can compare them, in the direction that is usual for it.
-func New[K comparable, R any](key func(R) K, sort string, columns ...Column[R]) *List[K, R] {
+func New[K comparable, R any](key func(R) K, sort string, columns ...field.Column[R]) *List[K, R] {
 	l := &List[K, R]{key: key, columns: columns, tags: map[K]bool{}, height: 1, sort: sort}
 	if c := l.column(sort); c != nil {
 		l.desc = c.Desc

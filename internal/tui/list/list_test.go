@@ -1,7 +1,6 @@
 package list
 
 import (
-	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/field"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 )
@@ -25,24 +25,18 @@ type item struct {
 }
 
 func newList() *List[int, item] {
-	number := func(id string, f func(item) int) Column[item] {
-		return Column[item]{ID: id, Title: strings.ToUpper(id), Width: 5, Right: true, Desc: id == "value",
-			Cell: func(r item, th *theme.Theme, _ int) (string, theme.Style) {
-				if f(r) < 0 {
-					return th.None, th.Dim
-				}
-				return fmt.Sprint(f(r)), th.Text
-			},
-			Compare: func(a, b item) int { return cmp.Compare(f(a), f(b)) },
-			Has:     func(r item) bool { return f(r) >= 0 }}
+	number := func(id string, f func(item) int) field.Column[item] {
+		return field.Column[item]{ID: id, Title: strings.ToUpper(id), Width: 5, Right: true, Desc: id == "value",
+			Value: func(r item) any { return field.NonNegative(f(r)) }}
 	}
-	name := Column[item]{ID: "name", Title: "NAME", Cell: func(r item, th *theme.Theme, _ int) (string, theme.Style) { return r.name, th.Accent }}
-	wide := Column[item]{ID: "wide", Title: "A WIDE ONE", Width: 20, Tight: 4, Rank: 2,
-		Append: func(dst []byte, r item, th *theme.Theme, width int) []byte {
-			return th.Good.Append(dst, fmt.Sprintf("%-*.*s", width, width, r.name))
-		}}
-	return New(func(r item) int { return r.id }, "value", number("id", func(r item) int { return r.id }),
+	name := field.Column[item]{ID: "name", Title: "NAME", Text: func(r item) string { return r.name }, Tone: func(item) field.Tone { return field.Accent }}
+	wide := field.Column[item]{ID: "wide", Title: "A WIDE ONE", Width: 20, Tight: 4, Rank: 2}
+	l := New(func(r item) int { return r.id }, "value", number("id", func(r item) int { return r.id }),
 		number("value", func(r item) int { return r.value }), wide, name)
+	l.Draws = map[string]Draw[item]{"wide": func(dst []byte, r item, th *theme.Theme, width int) []byte {
+		return th.Good.Append(dst, fmt.Sprintf("%-*.*s", width, width, r.name))
+	}}
+	return l
 }
 
 func items(values ...int) []item {
@@ -189,7 +183,7 @@ func TestClick(t *testing.T) {
 func TestOneRowIsDrawnAtATime(t *testing.T) {
 	l := newList()
 	drawn := 0
-	l.columns[2].Append = func(dst []byte, r item, _ *theme.Theme, width int) []byte {
+	l.Draws["wide"] = func(dst []byte, r item, _ *theme.Theme, width int) []byte {
 		drawn++
 		return fmt.Appendf(dst, "%*d", width, r.id)
 	}
@@ -375,8 +369,8 @@ func BenchmarkKey(b *testing.B) {
 func TestZerosAreDim(t *testing.T) {
 	for text, dim := range map[string]bool{"0": true, "0.0": true, "0 %": true, "≥0.0": true, "10": false, "0.1": false, "–": false} {
 		for _, names := range []bool{false, true} {
-			l := New(func(r int) int { return r }, "", Column[int]{ID: "n", Title: "N", Width: 5, Right: true, Names: names,
-				Cell: func(_ int, th *theme.Theme, _ int) (string, theme.Style) { return text, th.Text }})
+			l := New(func(r int) int { return r }, "", field.Column[int]{ID: "n", Title: "N", Width: 5, Right: true, Names: names,
+				Text: func(int) string { return text }})
 			l.Bare = true
 			l.Load([]int{1}, true)
 			line := l.Render(10, 2, th)[1]

@@ -5,6 +5,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"piton/internal/field"
 	"piton/internal/tui/rows"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
@@ -190,14 +191,18 @@ func (l *List[K, R]) cell(dst []byte, r R, s *slot[R]) []byte {
 	if s.Width == 0 {
 		skip = l.drawn.skip
 	}
-	if s.Append != nil {
+	if s.draw != nil {
 		if skip == 0 {
-			return s.Append(dst, r, th, s.width)
+			return s.draw(dst, r, th, s.width)
 		}
-		return append(dst, widget.Fit(widget.SkipCells(string(s.Append(nil, r, th, s.width+skip)), skip), s.width, "")...)
+		return append(dst, widget.Fit(widget.SkipCells(string(s.draw(nil, r, th, s.width+skip)), skip), s.width, "")...)
 	}
-	text, style := s.Cell(r, th, s.width+skip)
+	text, tone := s.Shown(r, s.width+skip)
 	text = rows.Text(th, text)
+	if text == "" && s.Value != nil {
+		text, tone = th.None, field.Dim
+	}
+	style := th.Of(tone)
 	if s.Right && !s.Names && style == th.Text && zero(text) {
 		style = th.Dim
 	}

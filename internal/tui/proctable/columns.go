@@ -16,14 +16,14 @@ var important = []string{"pid", "tid", "cpu_percent", "cpu", "migrations_per_s",
 	"state", "user", "run_delay_percent", "time_s", "mem_percent"}
 
 // Shown are the columns that the last Render had room for.
-func (t *Table) Shown() []*field.Column {
+func (t *Table) Shown() []*field.TaskColumn {
 	shown := t.List.Shown()
-	return slices.DeleteFunc(slices.Clone(t.view.Columns), func(c *field.Column) bool { return !slices.Contains(shown, c.ID) })
+	return slices.DeleteFunc(slices.Clone(t.view.Columns), func(c *field.TaskColumn) bool { return !slices.Contains(shown, c.ID) })
 }
 
 // Read are the columns whose figures are needed: those shown, and those that are not only
 // because every row of the page has the usual value.
-func (t *Table) Read() []*field.Column {
+func (t *Table) Read() []*field.TaskColumn {
 	columns := t.Shown()
 	for i, c := range t.view.Columns {
 		if t.usual(i) {
@@ -35,7 +35,7 @@ func (t *Table) Read() []*field.Column {
 
 // ColumnAt is the column whose heading is at x cells from the left; nil when
 // there is none.
-func (t *Table) ColumnAt(x int) *field.Column {
+func (t *Table) ColumnAt(x int) *field.TaskColumn {
 	at := t.List.ColumnAt(x)
 	if at == nil {
 		return nil
@@ -45,7 +45,7 @@ func (t *Table) ColumnAt(x int) *field.Column {
 }
 
 // SortBy sorts by a column in its usual direction; when the table is, inverts that.
-func (t *Table) SortBy(c *field.Column) {
+func (t *Table) SortBy(c *field.TaskColumn) {
 	if v := t.view; c == v.Sort {
 		t.Invert()
 	} else if c != nil {
@@ -71,7 +71,7 @@ func (t *Table) StepSort(forward bool) {
 }
 
 // appender returns what draws the column's cells.
-func (t *Table) appender(c *field.Column) func([]byte, int32, *theme.Theme, int) []byte {
+func (t *Table) appender(c *field.TaskColumn) func([]byte, int32, *theme.Theme, int) []byte {
 	style, text := cellStyles[c.ID], func(dst []byte, row field.Row, _ *theme.Theme, width int) []byte {
 		return field.AppendCell(dst, c, row, width)
 	}
@@ -97,7 +97,7 @@ func (t *Table) appender(c *field.Column) func([]byte, int32, *theme.Theme, int)
 }
 
 // appendHistory draws the newest ticks that fit.
-func appendHistory(dst []byte, c *field.Column, row field.Row, width int) []byte {
+func appendHistory(dst []byte, c *field.TaskColumn, row field.Row, width int) []byte {
 	if width >= c.Width {
 		return field.AppendCell(dst, c, row, width)
 	}

@@ -61,7 +61,7 @@ func CheckName(name string) error {
 }
 
 // ParseColumn reads "id", or "id:cells" where the width is set; width is 0 without it.
-func ParseColumn(text string) (c *field.Column, width int, err error) {
+func ParseColumn(text string) (c *field.TaskColumn, width int, err error) {
 	id, cells, set := strings.Cut(text, ":")
 	c, ok := field.Lookup(id)
 	if !ok {

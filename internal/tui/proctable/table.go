@@ -29,12 +29,12 @@ func KeyOf(t *sample.Task) Key { return Key{t.TID, t.StartTicks} }
 
 // View is what the user chose to see.
 type View struct {
-	Columns []*field.Column
+	Columns []*field.TaskColumn
 	Widths  map[string]int // cells of columns by id, where the user set them
-	Sort    *field.Column
-	Then    *field.Column // orders what Sort finds alike; nil: their numbers do
-	Keep    []string      // columns that go last where there is no room for all; nil: the usual ones
-	Chosen  bool          // the columns are a layout's: they are shown whatever is in them
+	Sort    *field.TaskColumn
+	Then    *field.TaskColumn // orders what Sort finds alike; nil: their numbers do
+	Keep    []string          // columns that go last where there is no room for all; nil: the usual ones
+	Chosen  bool              // the columns are a layout's: they are shown whatever is in them
 	Desc    bool
 	Filter  *field.Filter
 	User    string // only this owner's tasks; "" shows all
@@ -66,6 +66,7 @@ type Table struct {
 func New(v View) *Table {
 	t := &Table{folded: map[Key]bool{}, members: map[int32][]int32{}, scratch: make([]byte, 0, 1024)}
 	t.List = list.New(func(r int32) Key { return KeyOf(t.task(r)) }, "")
+	t.Draws = map[string]list.Draw[int32]{}
 	t.List.Whole = func(r int32, th *theme.Theme) (theme.Style, bool) {
 		if t.row(r).Sum() {
 			return th.Strong, true

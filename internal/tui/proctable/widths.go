@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"piton/internal/field"
-	"piton/internal/tui/list"
 	"piton/internal/tui/theme"
 )
 
@@ -104,7 +103,7 @@ func (t *Table) measure(page []int32, at place) (changed bool) {
 }
 
 // wanted reports whether a column is shown whatever is in it.
-func (t *Table) wanted(c *field.Column) bool { return t.view.Chosen || c == t.view.Sort }
+func (t *Table) wanted(c *field.TaskColumn) bool { return t.view.Chosen || c == t.view.Sort }
 
 // usual reports whether a column of the view is away because all of the page has its usual
 // value.
@@ -120,7 +119,7 @@ func (t *Table) setColumns(cells int) {
 	if keep == nil {
 		keep = important
 	}
-	var columns []list.Column[int32]
+	var columns []field.Column[int32]
 	for i, c := range t.view.Columns {
 		if t.usual(i) {
 			continue
@@ -132,7 +131,8 @@ func (t *Table) setColumns(cells int) {
 		if rank == len(keep) && c.ID == "priority" {
 			rank++ // it follows from NI and POL
 		}
-		column := list.Column[int32]{ID: c.ID, Title: c.Title, Short: c.Short, Right: c.Right, Rank: rank, Append: t.appender(c)}
+		column := field.Column[int32]{ID: c.ID, Title: c.Title, Short: c.Short, Right: c.Right, Rank: rank}
+		t.Draws[c.ID] = t.appender(c)
 		switch {
 		case c.Width > 0:
 			column.Width = t.widthOf(i, cells)

@@ -24,8 +24,8 @@ import (
 
 var plain = theme.New(theme.Options{Depth: theme.Mono})
 
-// field is a search before its first period.
-func field() auto.State {
+// searched is a search before its first period.
+func searched() auto.State {
 	s := auto.State{Metric: "instructions", Caveat: "Judged by instructions, which was not named: a process that waits in a loop runs more of them, and does no more."}
 	for _, c := range []struct {
 		name   string
@@ -48,7 +48,7 @@ var rates = []float64{100, 112, 109, 96, 61, 88}
 // after is the state after so many periods of a search with those rates, or its end.
 func after(t *testing.T, periods int) auto.State {
 	t.Helper()
-	s := field()
+	s := searched()
 	last := errors.New("enough")
 	n := 0
 	var names []string
@@ -85,7 +85,7 @@ func shown(s auto.State) *View {
 func text(v *View, width, height int) string { return ansi.Strip(v.Render(width, height, plain)) }
 
 func TestGolden(t *testing.T) {
-	for name, s := range map[string]auto.State{"look": {}, "candidates": field(), "lead": after(t, 3), "race": after(t, 28), "confirmation": after(t, 42), "end": after(t, 1000)} {
+	for name, s := range map[string]auto.State{"look": {}, "candidates": searched(), "lead": after(t, 3), "race": after(t, 28), "confirmation": after(t, 42), "end": after(t, 1000)} {
 		for _, size := range [][2]int{{80, 20}, {120, 30}, {200, 40}} {
 			golden.Check(t, fmt.Sprintf("%s-%dx%d", name, size[0], size[1]), text(shown(s), size[0], size[1]), size[0], size[1])
 		}
@@ -161,7 +161,7 @@ func TestHands(t *testing.T) {
 			})
 			loop.Run(v.Begin("nqueens (3641)", func(ctx context.Context, tell func(auto.State)) (auto.State, error) {
 				s := after(t, 30)
-				tell(field())
+				tell(searched())
 				tell(s)
 				<-ctx.Done()
 				return s, context.Cause(ctx)

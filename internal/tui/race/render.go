@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/auto"
 	"piton/internal/chart"
+	"piton/internal/field"
 	"piton/internal/search"
 	"piton/internal/tui/list"
 	"piton/internal/tui/rows"
@@ -27,15 +28,14 @@ const leastStrip, leastReason = 56, 24
 
 func newList() *list.List[int, row] {
 	l := list.New(func(r row) int { return r.n }, "",
-		list.Column[row]{ID: "name", Title: "CANDIDATE", Width: 16, Tight: 12, Cell: func(r row, th *theme.Theme, _ int) (string, theme.Style) {
-			return r.Candidates[r.n].Name, th.Strong
-		}},
-		list.Column[row]{ID: "cpus", Title: "CPUS", Width: 10, Tight: 8, Rank: 2, Cell: func(r row, th *theme.Theme, _ int) (string, theme.Style) {
-			return r.Candidates[r.n].CPUs.String(), th.Text
-		}},
-		list.Column[row]{ID: "against", Title: "AGAINST KERNEL", Short: "AGAINST", Width: 14, Tight: 9, Right: true, Rank: 1, Cell: against},
-		list.Column[row]{ID: "state", Title: "STATE", Width: 46, Tight: 8, Cell: state},
-		list.Column[row]{ID: "periods", Title: "AGAINST THE KERNEL'S CHOICE", Tight: leastStrip, Append: effect})
+		field.Column[row]{ID: "name", Title: "CANDIDATE", Width: 16, Tight: 12, Tone: func(row) field.Tone { return field.Strong },
+			Text: func(r row) string { return r.Candidates[r.n].Name }},
+		field.Column[row]{ID: "cpus", Title: "CPUS", Width: 10, Tight: 8, Rank: 2, Text: func(r row) string { return r.Candidates[r.n].CPUs.String() }},
+		field.Column[row]{ID: "against", Title: "AGAINST KERNEL", Short: "AGAINST", Width: 14, Tight: 9, Right: true, Rank: 1, Text: against,
+			Tone: func(row) field.Tone { return field.Strong }},
+		field.Column[row]{ID: "state", Title: "STATE", Width: 46, Tight: 8, Look: state},
+		field.Column[row]{ID: "periods", Title: "AGAINST THE KERNEL'S CHOICE", Tight: leastStrip})
+	l.Draws = map[string]list.Draw[row]{"periods": effect}
 	l.Whole = func(r row, th *theme.Theme) (theme.Style, bool) {
 		is := r.Standing(r.n)
 		return th.Dim, is != nil && (is.State == search.Out || is.State == search.Violated)
@@ -43,37 +43,37 @@ func newList() *list.List[int, row] {
 	return l
 }
 
-func against(r row, th *theme.Theme, _ int) (string, theme.Style) {
+func against(r row) string {
 	e, known := auto.Against(&r.Now, r.n)
 	switch {
 	case !known:
-		return "", th.Text
+		return ""
 	case r.n == 0:
-		return "0 %", th.Text
+		return "0 %"
 	}
-	return e.Gain(), th.Strong
+	return e.Gain()
 }
 
 // state is the candidate's state in a word, and why where there is room.
-func state(r row, th *theme.Theme, width int) (string, theme.Style) {
+func state(r row, width int) (string, field.Tone) {
 	is := r.Standing(r.n)
 	switch {
 	case is == nil && width >= leastReason:
-		return r.Candidates[r.n].Reason, th.Dim
+		return r.Candidates[r.n].Reason, field.Dim
 	case r.n == 0 && (is == nil || is.State == search.Racing):
-		return "base", th.Dim
+		return "base", field.Dim
 	case is == nil:
-		return "", th.Dim
+		return "", field.Dim
 	case is.State == search.Racing && len(is.Rates) == 0:
-		return "to try", th.Dim
+		return "to try", field.Dim
 	case is.State == search.Racing && r.n == r.leads:
-		return "leads", th.Strong
+		return "leads", field.Strong
 	case is.State == search.Kept:
-		return is.State.String(), th.Good
+		return is.State.String(), field.Good
 	case is.Reason != "" && width >= leastReason:
-		return is.State.String() + ": " + is.Reason, th.Text
+		return is.State.String() + ": " + is.Reason, field.Normal
 	}
-	return is.State.String(), th.Text
+	return is.State.String(), field.Normal
 }
 
 // axis is the effects of all candidates as drawn for a width.

@@ -130,7 +130,7 @@ func (r Row) Item(th *theme.Theme, width int, selected bool) string {
 }
 
 // inASCII spells what piton writes beyond ASCII for terminals that cannot show it.
-var inASCII = strings.NewReplacer("→", "->", "≥", ">=", "±", "+-", "·", "-", "–", "-", "−", "-", "×", "x", "…", "~", "µ", "u",
+var inASCII = strings.NewReplacer("→", "->", "⇄", "<>", "≥", ">=", "±", "+-", "·", "-", "–", "-", "−", "-", "×", "x", "…", "~", "µ", "u",
 	"─", "-", "┼", "+", "↑", "Up", "↓", "Down", "←", "Left", "⇧", "S-")
 
 // Text makes a text harmless (field.Clean) and fit for the theme's terminal.

@@ -11,6 +11,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+
+	"piton/internal/field"
 )
 
 // Depth is how many colours the terminal shows. The zero Depth is none.
@@ -141,11 +143,10 @@ func HeatStep(figure, least, next float64) int {
 // Load returns the style of a busy share 0..1: good below 60 %, bad from 85 %.
 // The bar's length says the same without colour.
 func (t *Theme) Load(share float32) Style {
-	switch {
-	case share >= 0.85:
-		return t.Bad
-	case share >= 0.60:
-		return t.Warn
-	}
-	return t.Good
+	return t.Of(field.Load(share))
+}
+
+// Of is the style of a tone.
+func (t *Theme) Of(tone field.Tone) Style {
+	return [...]Style{field.Normal: t.Text, field.Dim: t.Dim, field.Strong: t.Strong, field.Accent: t.Accent, field.Good: t.Good, field.Warn: t.Warn, field.Bad: t.Bad}[tone]
 }
