@@ -166,7 +166,7 @@ func TestIRQFollowPrintsATable(t *testing.T) {
 	assert.Contains(t, r.out, "HANDLED ON")
 	assert.Contains(t, r.out, seen.Local.String())
 	assert.Contains(t, r.out, "400K of 1 flow in ")
-	assert.Contains(t, r.out, "read on the CPU that handled the packets")
+	assert.Contains(t, r.out, "on the CPU that handled the packets")
 }
 
 func TestIRQFollowOfWhatIsNotThere(t *testing.T) {

@@ -104,12 +104,6 @@ func (c Column[R]) InCSV(text func(R) string) Column[R] {
 	return c
 }
 
-// Ranked gives the column a rank.
-func (c Column[R]) Ranked(rank int) Column[R] {
-	c.Rank = rank
-	return c
-}
-
 // Pick are the columns with these IDs, in their order.
 func Pick[R any](columns []Column[R], ids ...string) []Column[R] {
 	out := make([]Column[R], len(ids))

@@ -18,50 +18,35 @@ var ofStat = []string{"ppid", "start_ticks", "start", "priority", "nice", "polic
 // withoutOdd gives those columns no value for a task whose stat file was of no use.
 func withoutOdd(all []TaskColumn) []TaskColumn {
 	for i := range all {
-		if !slices.Contains(ofStat, all[i].ID) {
-			continue
-		}
-		c := &all[i]
-		num, text, value, add, missing := c.num, c.text, c.Value, c.Append, c.Missing
-		if num != nil {
-			c.num = func(r Row) float64 {
+		if c := &all[i]; slices.Contains(ofStat, c.ID) {
+			add := c.Append
+			if c.Missing == nil {
+				c.Missing = func(Row) string { return "" }
+			}
+			c.num, c.text, c.Value = unlessOdd(c.num, nan), unlessOdd(c.text, ""), unlessOdd(c.Value, nil)
+			c.Missing = unlessOdd(c.Missing, "/proc/PID/stat of this task is cut or malformed")
+			c.Append = func(dst []byte, r Row) []byte {
 				if r.Task().Odd {
-					return nan
+					return appendNone(dst, r)
 				}
-				return num(r)
+				return add(dst, r)
 			}
-		}
-		if text != nil {
-			c.text = func(r Row) string {
-				if r.Task().Odd {
-					return ""
-				}
-				return text(r)
-			}
-		}
-		c.Value = func(r Row) any {
-			if r.Task().Odd {
-				return nil
-			}
-			return value(r)
-		}
-		c.Append = func(dst []byte, r Row) []byte {
-			if r.Task().Odd {
-				return appendNone(dst, r)
-			}
-			return add(dst, r)
-		}
-		c.Missing = func(r Row) string {
-			switch {
-			case r.Task().Odd:
-				return "/proc/PID/stat of this task is cut or malformed"
-			case missing != nil:
-				return missing(r)
-			}
-			return ""
 		}
 	}
 	return all
+}
+
+// unlessOdd is another value for such a task; nil stays nil.
+func unlessOdd[T any](of func(Row) T, odd T) func(Row) T {
+	if of == nil {
+		return nil
+	}
+	return func(r Row) T {
+		if r.Task().Odd {
+			return odd
+		}
+		return of(r)
+	}
 }
 
 // identityColumns say which task a row is.
@@ -302,16 +287,13 @@ func ioprioColumn() TaskColumn {
 	return c
 }
 
-// stateName gives the one-letter states as strings without allocating.
+// stateName gives the one-letter states as strings, "" of a row that stands for several tasks.
 func stateName(state byte) string {
-	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	switch {
-	case state >= 'A' && state <= 'Z':
-		return letters[state-'A' : state-'A'+1]
-	case state >= 'a' && state <= 'z':
-		return letters[26+state-'a' : 26+state-'a'+1]
-	case state == 0: // of a row that stands for several tasks
+	switch letter := state | 0x20; {
+	case state == 0:
 		return ""
+	case letter < 'a' || letter > 'z':
+		return "?"
 	}
-	return "?"
+	return string([]byte{state}) // of one byte: this does not allocate
 }

@@ -3,7 +3,6 @@ package field
 import (
 	"fmt"
 	"math"
-	"strings"
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
@@ -51,11 +50,6 @@ func (i Interrupt) From() string {
 		return i.Named.What()
 	}
 	return i.Handlers()
-}
-
-// DeviceQueue is the device and the queue, "" when neither is known.
-func (i Interrupt) DeviceQueue() string {
-	return strings.TrimSpace(i.Device.Name() + " " + i.Queue.String())
 }
 
 func (i Interrupt) control() string {
@@ -116,8 +110,8 @@ func OnCPU(n int, cpu cpuset.CPU) Column[Interrupt] {
 		})
 }
 
-func ofMask(id, title, help string, of func(Interrupt) irq.Mask) Column[Interrupt] {
-	return Column[Interrupt]{ID: id, Title: title, Help: help, Type: TypeText | TypeNull, Width: 14, Tight: 9,
+func ofMask(rank int, id, title, help string, of func(Interrupt) irq.Mask) Column[Interrupt] {
+	return Column[Interrupt]{ID: id, Title: title, Help: help, Type: TypeText | TypeNull, Width: 14, Tight: 9, Rank: rank,
 		Value: func(i Interrupt) any { return Mask(of(i)) }}
 }
 
@@ -134,8 +128,8 @@ var InterruptColumns = []Column[Interrupt]{
 		Value: func(i Interrupt) any { return Known(int(i.Rate.Top), i.Rate.OK && i.Rate.Top >= 0) }, Text: Interrupt.top},
 	PerSecond(Column[Interrupt]{ID: "top_per_s", Title: "TOP/s", Help: "times a second on that CPU"},
 		func(i Interrupt) (float64, bool) { return i.Rate.TopPerS, i.Rate.OK && i.Rate.Top >= 0 }),
-	ofMask("affinity", "AFFINITY", "CPUs requested, a cpulist", func(i Interrupt) irq.Mask { return i.Requested }).Ranked(4),
-	ofMask("effective", "EFFECTIVE", "CPUs in use, a cpulist", func(i Interrupt) irq.Mask { return i.Effective }).Ranked(3).As(Interrupt.effective).
+	ofMask(4, "affinity", "AFFINITY", "CPUs requested, a cpulist", func(i Interrupt) irq.Mask { return i.Requested }),
+	ofMask(3, "effective", "EFFECTIVE", "CPUs in use, a cpulist", func(i Interrupt) irq.Mask { return i.Effective }).As(Interrupt.effective).
 		Toned(func(i Interrupt) Tone { return when(i.Lags(), Warn) }),
 	{ID: "control", Title: "CONTROL", Help: "settable, managed, fixed or unknown", Type: TypeText | TypeNull, Width: 8, Rank: 5,
 		Value: func(i Interrupt) any { return Known(i.Control.String(), i.Named == nil) }, Text: Interrupt.control,
@@ -164,7 +158,7 @@ var InterruptColumns = []Column[Interrupt]{
 	{ID: "count", Help: "times since boot", Type: TypeInt | TypeNull,
 		Value: func(i Interrupt) any { return Known(irq.Total(i.Counts), len(i.Counts) > 0) }},
 	{ID: "by_cpu", Help: "times a second by CPU, of those that had any", Type: TypeNumbers | TypeNull, Value: Interrupt.byCPU},
-	ofMask("hint", "", "CPUs that the driver suggests, a cpulist", func(i Interrupt) irq.Mask { return i.Hint }),
+	ofMask(0, "hint", "", "CPUs that the driver suggests, a cpulist", func(i Interrupt) irq.Mask { return i.Hint }),
 	{ID: "movable", Help: "its affinity can be set", Type: TypeBool | TypeNull,
 		Value: func(i Interrupt) any { return Known(i.Control == irq.Settable, i.Control != irq.ControlUnknown) }},
 	{ID: "managed", Help: "its driver spread it", Type: TypeBool | TypeNull,

@@ -15,12 +15,7 @@ func integer(c TaskColumn, get func(Row) (int64, bool)) TaskColumn {
 		}
 		return nan
 	}
-	c.Value = func(r Row) any {
-		if v, ok := get(r); ok {
-			return v
-		}
-		return nil
-	}
+	c.Value = func(r Row) any { return Known(get(r)) }
 	c.Append = func(dst []byte, r Row) []byte {
 		if v, ok := get(r); ok {
 			return appendInt(dst, v)
@@ -43,10 +38,8 @@ func real(c TaskColumn, get func(Row) float64) TaskColumn {
 	c.Type, c.Right = TypeNumber, true
 	c.num = get
 	c.Value = func(r Row) any {
-		if v := get(r); v == v {
-			return v
-		}
-		return nil
+		v := get(r)
+		return Known(v, v == v)
 	}
 	return c
 }
@@ -97,10 +90,7 @@ func Words[R any](c Column[R], get func(R) string) Column[R] {
 // PerSecond completes a column of rates.
 func PerSecond[R any](c Column[R], get func(R) (perS float64, known bool)) Column[R] {
 	c.Type, c.Right, c.Desc = TypeNumber|TypeNull, true, true
-	c.Value = func(r R) any {
-		perS, known := get(r)
-		return Known(perS, known)
-	}
+	c.Value = func(r R) any { return Known(get(r)) }
 	c.Text = func(r R) string {
 		switch perS, known := get(r); {
 		case !known:

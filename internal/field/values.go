@@ -8,7 +8,7 @@ import (
 )
 
 // Known is a value, or null where it is not known or does not apply.
-func Known(value any, known bool) any {
+func Known[T any](value T, known bool) any {
 	if !known {
 		return nil
 	}
@@ -26,6 +26,15 @@ func Values[T any](values []T) []any {
 	out := make([]any, len(values))
 	for i, v := range values {
 		out[i] = v
+	}
+	return out
+}
+
+// Ints are numbers as a column's value.
+func Ints[T ~int | ~int32](values []T) []any {
+	out := make([]any, len(values))
+	for i, v := range values {
+		out[i] = int(v)
 	}
 	return out
 }

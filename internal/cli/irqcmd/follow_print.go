@@ -15,9 +15,6 @@ import (
 	"piton/internal/watch"
 )
 
-// mostFlows is how many flows a table has; JSON has all.
-const mostFlows = 20
-
 // take adds the flows of an interval to the sums.
 func (l *flowLog) take(now watch.Flows) (rows []field.Flow, all model.Locality, err error) {
 	table, err := l.a.Interrupts()
@@ -48,9 +45,7 @@ func (l *flowLog) interval(now watch.Flows) error {
 	}
 	var out bytes.Buffer
 	if l.json {
-		for _, r := range rows {
-			flowList.JSON(&out, r)
-		}
+		flowList.JSON(&out, rows...)
 	} else {
 		if l.intervals > 1 {
 			out.WriteByte('\n')
@@ -61,12 +56,7 @@ func (l *flowLog) interval(now watch.Flows) error {
 		if now.Lost > 0 {
 			fmt.Fprintf(&out, "%s not counted: there were too many flows\n", chart.Plural(int(now.Lost), "read"))
 		}
-		if len(rows) > 0 {
-			flowList.Table(rows[:min(mostFlows, len(rows))]).Write(&out)
-		}
-		if more := len(rows) - mostFlows; more > 0 {
-			fmt.Fprintf(&out, "and %s more\n", chart.Plural(more, "flow"))
-		}
+		flowList.First(&out, rows, "flow")
 	}
 	_, err = l.a.Write(out.Bytes())
 	return err
@@ -78,12 +68,8 @@ func (l *flowLog) end() {
 		followList.JSON(l.a, l)
 		return
 	}
-	fmt.Fprintf(l.a, "\n%s of %s in %s", field.Bytes(l.all.Bytes), chart.Plural(len(l.sockets), "flow"), chart.Quantity(l.took.Seconds(), "s"))
-	if l.all.Placed > 0 {
-		fmt.Fprintf(l.a, ": %s read on the CPU that handled the packets, %s in its last-level cache, %s on its node",
-			shareText(&l.all, l.all.SameCPU), shareText(&l.all, l.all.SameLLC), shareText(&l.all, l.all.SameNode))
-	}
-	fmt.Fprintln(l.a)
+	fmt.Fprintf(l.a, "\n%s of %s in %s%s\n", field.Bytes(l.all.Bytes), chart.Plural(len(l.sockets), "flow"),
+		chart.Quantity(l.took.Seconds(), "s"), near(&l.all))
 }
 
 // via is what decided for most bytes.
@@ -96,20 +82,18 @@ func (l *flowLog) via() (via irq.Via) {
 	return via
 }
 
-func (l *flowLog) listPIDs() []any {
-	out := make([]any, len(l.pids))
-	for i, pid := range l.pids {
-		out[i] = int(pid)
-	}
-	return out
-}
-
-func shareText(l *model.Locality, part uint64) string {
-	share, ok := l.Share(part)
-	if !ok {
+// near are the shares of bytes that were read near the CPU that handled their packets, in words;
+// "" where they are not known.
+func near(l *model.Locality) string {
+	if l.Placed == 0 {
 		return ""
 	}
-	return chart.Percent(share)
+	share := func(part uint64) string {
+		of, _ := l.Share(part)
+		return chart.Percent(of)
+	}
+	return fmt.Sprintf(": %s on the CPU that handled the packets, %s in its last-level cache, %s on its node",
+		share(l.SameCPU), share(l.SameLLC), share(l.SameNode))
 }
 
 // before is what was read near before packets were steered, nil: they were not.
@@ -124,7 +108,7 @@ var (
 	flowList   = output.NewList("follow", "flow", "what a process read of a socket in an interval", field.FlowColumns...)
 	followList = output.NewList("follow", "follow", "the end of a look at flows", slices.Concat([]field.Column[*flowLog]{
 		output.Col("pid", "", output.Int, "process, the first of several", func(l *flowLog) any { return int(l.pids[0]) }),
-		output.Col("pids", "", output.Ints, "processes when it began", func(l *flowLog) any { return l.listPIDs() }),
+		output.Col("pids", "", output.Ints, "processes when it began", func(l *flowLog) any { return field.Ints(l.pids) }),
 		output.Col("via", "", output.MaybeText, "the way by which packets were steered, else what decided on which CPU they were handled, for most bytes",
 			func(l *flowLog) any { return field.NonEmpty(cmp.Or(string(l.steered.way()), string(l.via()))) }),
 		output.Col("policy", "", output.Text, "kernel: nothing was steered, or was to be; else current, request, least-loaded, dedicated or apart",

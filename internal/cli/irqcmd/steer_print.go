@@ -38,7 +38,7 @@ func (e *steerEnd) line(name, format string, args ...any) {
 // before says what was seen, which way was chosen, and why no better one.
 func (e *steerEnd) before() {
 	s := e.steering
-	e.line("before", "%s", near(s.Before))
+	e.line("before", "%s read%s", field.Bytes(s.Before.Bytes), near(&s.Before.Locality))
 	for _, m := range s.Missed {
 		e.line(string(m.Way), "not to be had: %s", m.Why)
 	}
@@ -55,20 +55,10 @@ func (e *steerEnd) after(seen action.Seen) {
 	for _, note := range e.steering.Notes {
 		e.line("how", "%s", note)
 	}
-	e.line("steered", "%s", near(seen))
+	e.line("steered", "%s read%s", field.Bytes(seen.Bytes), near(&seen.Locality))
 	if e.steering.Policy == action.PolicyApart && seen.SameCPU > seen.Placed/2 {
 		e.app.Warn("the scheduler wakes the readers where their packets are handled; pinned, they stay apart (piton pin)")
 	}
-}
-
-// near is what was seen in words.
-func near(s action.Seen) string {
-	text := fmt.Sprintf("%s read", field.Bytes(s.Bytes))
-	if s.Placed > 0 {
-		text += fmt.Sprintf(": %s on the CPU that handled the packets, %s in its last-level cache, %s on its node",
-			shareText(&s.Locality, s.SameCPU), shareText(&s.Locality, s.SameLLC), shareText(&s.Locality, s.SameNode))
-	}
-	return text
 }
 
 // try compares.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"piton/internal/chart"
 	"piton/internal/field"
 )
 
@@ -90,8 +91,12 @@ func (l *List[R]) Append(dst []byte, r R) []byte {
 	return append(dst, '}', '\n')
 }
 
-// JSON writes the JSON line of a row. The writer keeps its error, as app.App and bufio.Writer do.
-func (l *List[R]) JSON(w io.Writer, r R) { _, _ = w.Write(l.Append(nil, r)) }
+// JSON writes the JSON lines of rows. The writer keeps its error, as app.App and bufio.Writer do.
+func (l *List[R]) JSON(w io.Writer, rows ...R) {
+	for _, r := range rows {
+		_, _ = w.Write(l.Append(nil, r))
+	}
+}
 
 // Table has the columns with a heading.
 func (l *List[R]) Table(rows []R) *Table {
@@ -108,6 +113,19 @@ func (l *List[R]) Table(rows []R) *Table {
 		t.Add(cells...)
 	}
 	return t
+}
+
+// mostRows is how many rows First writes; JSON has all.
+const mostRows = 20
+
+// First writes a table of the first rows, and how many more there are.
+func (l *List[R]) First(w io.Writer, rows []R, what string) {
+	if len(rows) > 0 {
+		l.Table(rows[:min(mostRows, len(rows))]).Write(w)
+	}
+	if more := len(rows) - mostRows; more > 0 {
+		fmt.Fprintf(w, "and %s more (-o json has all)\n", chart.Plural(more, what))
+	}
 }
 
 // CSV writes the rows below the names of the columns, if asked for; a value that is not known is empty.
@@ -140,9 +158,7 @@ func (l *List[R]) CSV(w io.Writer, rows []R, head bool) {
 func (l *List[R]) Write(w io.Writer, rows []R, o Format) {
 	switch o.Value {
 	case AsJSON:
-		for _, r := range rows {
-			l.JSON(w, r)
-		}
+		l.JSON(w, rows...)
 	case AsCSV:
 		l.CSV(w, rows, true)
 	default:

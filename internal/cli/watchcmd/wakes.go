@@ -70,9 +70,7 @@ func (l *wakeLog) interval(u watch.Wakeups) error {
 	l.lost += u.Lost
 	var out bytes.Buffer
 	if l.json {
-		for _, r := range rows {
-			wakeList.JSON(&out, r)
-		}
+		wakeList.JSON(&out, rows...)
 	} else {
 		if l.intervals > 1 {
 			out.WriteByte('\n')
@@ -82,10 +80,7 @@ func (l *wakeLog) interval(u watch.Wakeups) error {
 		if u.Lost > 0 {
 			fmt.Fprintf(&out, "%s not counted: there were too many pairs; name targets\n", chart.Plural(int(u.Lost), "wakeup"))
 		}
-		if len(rows) > 0 {
-			wakeList.Table(rows[:min(mostRows, len(rows))]).Write(&out)
-		}
-		more(&out, len(rows), "pair")
+		wakeList.First(&out, rows, "pair")
 	}
 	_, err := l.a.Write(out.Bytes())
 	return err

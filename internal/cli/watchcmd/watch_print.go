@@ -8,7 +8,6 @@ import (
 	"piton/internal/chart"
 	"piton/internal/cli/output"
 	"piton/internal/field"
-	"piton/internal/kernel"
 	"piton/internal/sample"
 	"piton/internal/topology"
 	"piton/internal/watch"
@@ -36,9 +35,6 @@ func (*watchText) move(dst []byte, l *watchLog, m *watch.Move) []byte {
 func (*watchText) count(dst []byte, l *watchLog, at time.Time, c watch.Count) []byte {
 	return fmt.Appendf(dst, countRow, at.Format(clock), c.TGID, c.TID, cleaned(l.name(c.TGID, c.TID)), "?", "?", c.N)
 }
-
-// mostRows is how many rows of a table of sums are printed; JSON has all.
-const mostRows = 20
 
 func (p *watchText) summary(dst []byte, l *watchLog, s watchSummary) []byte {
 	t := l.totals
@@ -78,12 +74,11 @@ func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal
 	t := l.totals
 	share := func(moves uint64) string { return chart.Percent(float64(moves) / float64(t.Moves)) }
 	var byTask []watchTask
-	for _, task := range tasks[:min(mostRows, len(tasks))] {
+	for _, task := range tasks {
 		byTask = append(byTask, watchTask{task, l.name(task.TGID, task.TID), share(task.Moves)})
 	}
 	out.WriteByte('\n')
-	movedList.Table(byTask).Write(out)
-	more(out, len(tasks), "thread")
+	movedList.First(out, byTask, "thread")
 	if len(pairs) == 0 {
 		return
 	}
@@ -94,18 +89,11 @@ func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal
 	out.WriteByte('\n')
 	byDistance.Write(out)
 	var byPair []watchPair
-	for _, p := range pairs[:min(mostRows, len(pairs))] {
+	for _, p := range pairs {
 		byPair = append(byPair, watchPair{p, share(p.Moves)})
 	}
 	out.WriteByte('\n')
-	pairList.Table(byPair).Write(out)
-	more(out, len(pairs), "pair")
-}
-
-func more(out *bytes.Buffer, n int, what string) {
-	if n > mostRows {
-		fmt.Fprintf(out, "and %s more (-o json has all)\n", chart.Plural(n-mostRows, what))
-	}
+	pairList.First(out, byPair, "pair")
 }
 
 // watchJSON prints an object a line.
@@ -177,7 +165,7 @@ var (
 		output.Col("single", "", output.Bool, "each move is known, not only their number", func(w watchStart) any { return w.single }),
 		output.Col("scope", "", output.Text, "what the targets mean: process, thread, tree",
 			func(w watchStart) any { return w.t.Scope.String() }),
-		output.Col("targets", "", output.Ints, "PIDs or TIDs; none: all tasks", func(w watchStart) any { return taskNumbers(w.t.IDs) }))
+		output.Col("targets", "", output.Ints, "PIDs or TIDs; none: all tasks", func(w watchStart) any { return field.Ints(w.t.IDs) }))
 	moveList = output.NewList("watch", "move", "a migration",
 		output.Col("time", "", output.Text, "when", func(w watchMove) any { return field.Stamp(w.l.wall(w.m.At)) }),
 		output.Col("time_ns", "", output.Int, "CLOCK_MONOTONIC", func(w watchMove) any { return int64(w.m.At) }),
@@ -225,11 +213,3 @@ var (
 		output.Col("tasks", "", output.Int, "threads that migrated", func(e watchEnd) any { return len(e.l.totals.Tasks()) }),
 		output.Col("exit_code", "", output.Int, "of the run", func(e watchEnd) any { return e.s.code }))
 )
-
-func taskNumbers(ids []kernel.TID) []any {
-	out := make([]any, len(ids))
-	for i, id := range ids {
-		out[i] = int(id)
-	}
-	return out
-}

@@ -68,7 +68,7 @@ func quiet(e entry) field.Tone {
 // device is what interrupts: the handlers too where they have no column of their own, else
 // the tasks that handle it.
 func (v *View) device(e entry) string {
-	what := e.DeviceQueue()
+	what := strings.TrimSpace(e.Device.Name() + " " + e.Queue.String())
 	switch {
 	case !v.Shows("name") && what == "":
 		return e.From()

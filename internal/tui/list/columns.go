@@ -63,7 +63,7 @@ func (l *List[K, R]) SetSort(id string, desc bool) {
 func (l *List[K, R]) SortBy(id string) {
 	c := l.column(id)
 	switch {
-	case c == nil || !l.sorts(*c):
+	case c == nil || c.Value == nil:
 	case id == l.sort:
 		l.Invert()
 	default:
@@ -73,7 +73,7 @@ func (l *List[K, R]) SortBy(id string) {
 
 // StepSort sorts by the next column that can be sorted by, or the one before.
 func (l *List[K, R]) StepSort(forward bool) {
-	able := slices.DeleteFunc(slices.Clone(l.columns), func(c field.Column[R]) bool { return !l.sorts(c) })
+	able := slices.DeleteFunc(slices.Clone(l.columns), func(c field.Column[R]) bool { return c.Value == nil })
 	at := max(slices.IndexFunc(able, func(c field.Column[R]) bool { return c.ID == l.sort }), 0)
 	by := 1
 	if !forward {
@@ -87,13 +87,10 @@ func (l *List[K, R]) StepSort(forward bool) {
 // Invert turns the order round.
 func (l *List[K, R]) Invert() { l.SetSort(l.sort, !l.desc) }
 
-// sorts reports whether the rows can be ordered by a column.
-func (l *List[K, R]) sorts(c field.Column[R]) bool { return c.Value != nil && !l.Fixed }
-
-// arrangeRows sorts the rows by the column that says how.
+// arrangeRows sorts the rows by the column, if that has values.
 func (l *List[K, R]) arrangeRows() {
 	l.rows = l.given
-	if c := l.column(l.sort); c != nil && l.sorts(*c) {
+	if c := l.column(l.sort); c != nil && c.Value != nil {
 		l.rows = field.Arranged(l.given, c, l.desc)
 	}
 }

@@ -33,9 +33,6 @@ type List[K comparable, R any] struct {
 	Draws map[string]Draw[R]
 	// Bare lists are only looked at: no row is under a cursor, the first ones are shown.
 	Bare bool
-	// Fixed lists keep the order of Load. A list may also have rows in an order of its owner, by
-	// columns without a Value.
-	Fixed bool
 
 	columns []field.Column[R]
 	sort    string // a column's ID, "" for the order of Load

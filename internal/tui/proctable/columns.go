@@ -46,28 +46,28 @@ func (t *Table) ColumnAt(x int) *field.TaskColumn {
 
 // SortBy sorts by a column in its usual direction; when the table is, inverts that.
 func (t *Table) SortBy(c *field.TaskColumn) {
-	if v := t.view; c == v.Sort {
-		t.Invert()
-	} else if c != nil {
+	v := t.view
+	switch {
+	case c == nil:
+		return
+	case c == v.Sort:
+		v.Desc = !v.Desc
+	default:
 		v.Sort, v.Desc = c, c.Desc
-		t.SetView(v)
 	}
+	t.SetView(v)
 }
 
 // Invert turns the order round.
-func (t *Table) Invert() {
-	v := t.view
-	v.Desc = !v.Desc
-	t.SetView(v)
-}
+func (t *Table) Invert() { t.SortBy(t.view.Sort) }
 
 // StepSort sorts by the next column, or the one before.
 func (t *Table) StepSort(forward bool) {
 	all, by := t.view.Columns, 1
 	if !forward {
-		by = -1
+		by = len(all) - 1
 	}
-	t.SortBy(all[(slices.Index(all, t.view.Sort)+by+len(all))%len(all)])
+	t.SortBy(all[(slices.Index(all, t.view.Sort)+by)%len(all)])
 }
 
 // appender returns what draws the column's cells.
