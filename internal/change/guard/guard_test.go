@@ -578,6 +578,9 @@ func TestGuardIsReady(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, processName, string(st.Comm))
 	assert.EqualValues(t, pid, st.Session, "a session of its own")
+	if said := strings.Join(g.Status().Caveats, "; "); strings.Contains(said, syscall.EBUSY.Error()) {
+		t.Skip("guards of others have all DEADLINE time: ", said)
+	}
 	tids, err := fs.Threads(pid)
 	require.NoError(t, err)
 	for _, tid := range tids {
