@@ -305,8 +305,13 @@ func (r *run) record(changes []Change) journal.Record {
 	}
 	out.Changes = changes
 	out.Origin = r.plan.Origin
-	if out.Origin.Kind = cmp.Or(r.plan.Origin.Kind, r.plan.kind()); defect.On(16) {
+	switch out.Origin.Kind = cmp.Or(r.plan.Origin.Kind, r.plan.kind()); {
+	case defect.On(16):
 		out.Origin.Kind = journal.ByUser
+	case r.t.o.Rules && out.Origin.Kind == journal.ByUser:
+		out.Origin.Kind = journal.ByRule
+	case r.t.o.Rules && out.Origin.Kind == journal.ByTrial:
+		out.Origin.Rule = true
 	}
 	if r.plan.Sweep != nil {
 		out.Sweep = r.plan.Sweep.AtTicks

@@ -29,6 +29,7 @@ type Options struct {
 	// then, so plans do not look for what to warn of, nor watch tasks that are to become
 	// real-time.
 	Standing bool
+	Rules    bool // piton rules run makes the changes
 }
 
 // Clock is the time.

@@ -12,9 +12,13 @@ import (
 // Origin is what made an entry.
 type Origin struct {
 	Kind OriginKind `json:"kind"`
-	CPUs cpuset.Set `json:"cpus,omitzero"` // that it isolated; of ByInclude, that are isolated no longer
-	Why  string     `json:"why,omitempty"` // of ByGuard: why the guard reverted
+	CPUs cpuset.Set `json:"cpus,omitzero"`  // that it isolated; of ByInclude, that are isolated no longer
+	Why  string     `json:"why,omitempty"`  // of ByGuard: why the guard reverted
+	Rule bool       `json:"rule,omitempty"` // of ByTrial: a rule asked for it
 }
+
+// OfRules reports whether piton rules run made the entry.
+func (o Origin) OfRules() bool { return o.Kind == ByRule || o.Rule }
 
 // OriginKind is what kind of thing made an entry.
 type OriginKind string

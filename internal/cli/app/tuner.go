@@ -66,16 +66,17 @@ func (a *App) tunerOf(open func() (*journal.Journal, error)) (*change.Tuner, err
 }
 
 // TunerWith returns a Tuner; it can write only where changes are possible.
-func (a *App) TunerWith(j *journal.Journal) *change.Tuner { return a.tuner(j, false) }
+func (a *App) TunerWith(j *journal.Journal) *change.Tuner { return a.tuner(j, change.Options{}) }
 
-// StandingTuner is TunerWith for changes on which the user has decided once for all.
-func (a *App) StandingTuner(j *journal.Journal) *change.Tuner { return a.tuner(j, true) }
+// RulesTuner is TunerWith for rules; a standing one makes changes on which the user has
+// decided once for all.
+func (a *App) RulesTuner(j *journal.Journal, standing bool) *change.Tuner {
+	return a.tuner(j, change.Options{Rules: true, Standing: standing})
+}
 
-func (a *App) tuner(j *journal.Journal, standing bool) *change.Tuner {
-	o := change.Options{
-		Sources: attr.Sources{Proc: procfs.New(a.HostRoot)}, Journal: j, Guards: a.Guards(), User: a.userName(),
-		Command: shell.Join(append([]string{"piton"}, a.Args...)...), Standing: standing,
-	}
+func (a *App) tuner(j *journal.Journal, o change.Options) *change.Tuner {
+	o.Sources, o.Journal, o.Guards = attr.Sources{Proc: procfs.New(a.HostRoot)}, j, a.Guards()
+	o.User, o.Command = a.userName(), shell.Join(append([]string{"piton"}, a.Args...)...)
 	if a.Live() && !a.ReadOnly && j != nil {
 		o.Writer, o.FileWriter = kernel.SystemWriter(), kernel.SystemFiles()
 		o.Lock = journal.UserLock(kernel.EUID(), filepath.Dir(j.Path()))

@@ -92,7 +92,7 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 	d, err := daemon.New(daemon.Options{
 		Load:   loader(a, path, o),
 		Reload: reload, Source: source.Source, Machine: machine, Self: kernel.TID(os.Getpid()),
-		Applier:  &daemon.Carrier{Tuner: a.StandingTuner(j), Wants: machine, DryRun: o.dryRun},
+		Applier:  &daemon.Carrier{Tuner: a.RulesTuner(j, true), Wants: machine, DryRun: o.dryRun},
 		Searcher: searcher(a, j, o),
 		Follower: follower(a, j, o),
 		Report: func(r daemon.Report) {
@@ -138,7 +138,7 @@ func searcher(a *app.App, j *journal.Journal, o runOptions) daemon.Searcher {
 	if o.dryRun {
 		return nil
 	}
-	return &daemon.Seeker{Tuner: a.TunerWith(j), Measure: a.Measure}
+	return &daemon.Seeker{Tuner: a.RulesTuner(j, false), Measure: a.Measure}
 }
 
 // follower is for rules whose packets follow processes; nil where nothing is changed.
@@ -146,7 +146,7 @@ func follower(a *app.App, j *journal.Journal, o runOptions) daemon.Follower {
 	if o.dryRun {
 		return nil
 	}
-	return &daemon.Steerer{Tuner: a.TunerWith(j), Topology: a.Topology, Interrupts: a.Interrupts}
+	return &daemon.Steerer{Tuner: a.RulesTuner(j, false), Topology: a.Topology, Interrupts: a.Interrupts}
 }
 
 // loader returns what reads the rules at the start, and again for SIGHUP.

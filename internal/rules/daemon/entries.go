@@ -3,7 +3,6 @@ package daemon
 import (
 	"piton/internal/change"
 	"piton/internal/change/history"
-	"piton/internal/change/journal"
 	"piton/internal/procfs"
 )
 
@@ -12,7 +11,7 @@ import (
 func InForce(proc procfs.FS, entries []change.Entry) []uint64 {
 	var ids []uint64
 	for i := range entries {
-		if e := &entries[i]; e.Undoable() && e.Origin.Kind == journal.ByRule && !history.Ended(proc, e) {
+		if e := &entries[i]; e.Undoable() && e.Origin.OfRules() && !history.Ended(proc, e) {
 			ids = append(ids, e.ID)
 		}
 	}

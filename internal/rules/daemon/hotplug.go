@@ -6,7 +6,6 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/history"
-	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/rules"
 )
@@ -80,7 +79,7 @@ func (c *Carrier) lapsed(d rules.Decision, back cpuset.Set, setters map[attr.Key
 			given = attr.CPUs(set.Value) // a strategy chose them
 		}
 		now, err := t.Value(attr.Affinity, tid)
-		if err != nil || known && (set.Undone || set.Origin.Kind != journal.ByRule) || given.And(back).Empty() {
+		if err != nil || known && (set.Undone || !set.Origin.OfRules()) || given.And(back).Empty() {
 			continue
 		}
 		_, all := view.Lapsed(last, given, now)
