@@ -36,8 +36,14 @@ type MoveGroups struct {
 	Groups   []MoveGroup
 	Topology *topology.Topology
 
-	at []int32 // the group of each CPU, by its number; -1 for none
+	positions []position // by CPU number
 }
+
+// position is where a CPU is; -1 for what it has none of.
+type position struct{ cpu, core, llc, node, group int32 }
+
+// nowhere is the position of a CPU that the machine does not have.
+var nowhere = position{-1, -1, -1, -2, -1}
 
 // NewMoveGroups divides a machine's online CPUs. A machine with more than
 // MostMoveGroups of them at that level is divided at the next coarser one.
@@ -63,33 +69,67 @@ func NewMoveGroups(t *topology.Topology, level MoveLevel) *MoveGroups {
 	if len(g.Groups) > MostMoveGroups && level < ByNode {
 		return NewMoveGroups(t, level+1)
 	}
+	g.locate()
 	return g
 }
 
 func (g *MoveGroups) add(cpus cpuset.Set, llc int, node topology.NodeID) {
-	if cpus = cpus.And(g.Topology.Online); cpus.Empty() {
-		return
+	if cpus = cpus.And(g.Topology.Online); !cpus.Empty() {
+		g.Groups = append(g.Groups, MoveGroup{CPU: cpus.First(), LLC: llc, Node: node, CPUs: cpus})
 	}
-	for id := range cpus.All() {
-		for int(id) >= len(g.at) {
-			g.at = append(g.at, -1)
+}
+
+// locate notes where each CPU is, so that classifying a move looks nothing up.
+func (g *MoveGroups) locate() {
+	for i := range g.Topology.CPUs {
+		c := &g.Topology.CPUs[i]
+		for int(c.ID) >= len(g.positions) {
+			g.positions = append(g.positions, nowhere)
 		}
-		g.at[id] = int32(len(g.Groups))
+		g.positions[c.ID] = position{int32(c.ID), int32(c.CoreIndex), int32(c.LLCIndex), int32(c.Node), -1}
 	}
-	g.Groups = append(g.Groups, MoveGroup{CPU: cpus.First(), LLC: llc, Node: node, CPUs: cpus})
+	for i := range g.Groups {
+		for id := range g.Groups[i].CPUs.All() {
+			g.positions[id].group = int32(i)
+		}
+	}
+}
+
+func (g *MoveGroups) at(cpu uint16) *position {
+	if int(cpu) >= len(g.positions) {
+		return &nowhere
+	}
+	return &g.positions[cpu]
+}
+
+// between is topology.Distance of two positions.
+func between(a, b *position) topology.Distance {
+	switch {
+	case a.cpu < 0 || b.cpu < 0:
+		return topology.OtherNode
+	case a.cpu == b.cpu:
+		return topology.SameCPU
+	case a.core >= 0 && a.core == b.core:
+		return topology.SMTSibling
+	case a.llc >= 0 && a.llc == b.llc:
+		return topology.SameLLC
+	case a.node == b.node:
+		return topology.SameNode
+	}
+	return topology.OtherNode
 }
 
 // Index is the group that holds a CPU, -1 for none.
 func (g *MoveGroups) Index(cpu cpuset.CPU) int {
-	if cpu < 0 || int(cpu) >= len(g.at) {
+	if cpu < 0 || int(cpu) >= len(g.positions) {
 		return -1
 	}
-	return int(g.at[cpu])
+	return int(g.positions[cpu].group)
 }
 
 // Apart is the distance between two different groups.
 func (g *MoveGroups) Apart(i, j int) topology.Distance {
-	return g.Topology.Distance(g.Groups[i].CPU, g.Groups[j].CPU)
+	return between(&g.positions[g.Groups[i].CPU], &g.positions[g.Groups[j].CPU])
 }
 
 // Possible are the distances that moves on this machine can have, nearest first.

@@ -64,7 +64,7 @@ func (m *Mover) describe(pairs map[[2]uint16]uint32, g *MoveGroups) {
 	cpus := map[uint16]bool{}
 	best := uint32(0)
 	for p, n := range pairs {
-		classes[g.Topology.Distance(cpuset.CPU(p[0]), cpuset.CPU(p[1]))] += n
+		classes[between(g.at(p[0]), g.at(p[1]))] += n
 		cpus[p[0]], cpus[p[1]] = true, true
 		back := pairs[[2]uint16{p[1], p[0]}]
 		if n < back || n == back && p[0] > p[1] {

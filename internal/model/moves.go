@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
 	"piton/internal/topology"
@@ -210,17 +209,17 @@ func (t *MoveTable) add(moves []moveEntry) {
 	var classes [topology.OtherNode + 1]uint64
 	for i := range moves {
 		e := &moves[i]
-		from, to := t.Index(cpuset.CPU(e.from)), t.Index(cpuset.CPU(e.to))
-		class := t.Topology.Distance(cpuset.CPU(e.from), cpuset.CPU(e.to))
+		from, to := t.at(e.from), t.at(e.to)
+		class := between(from, to)
 		classes[class] += uint64(e.count)
 		switch {
-		case from < 0 || to < 0:
+		case from.group < 0 || to.group < 0:
 			t.Elsewhere += uint64(e.count)
 			continue
-		case from == to:
-			t.inner[from][class] += e.count
+		case from.group == to.group:
+			t.inner[from.group][class] += e.count
 		}
-		t.counts[from*n+to] += e.count
+		t.counts[int(from.group)*n+int(to.group)] += e.count
 	}
 	for class, c := range classes {
 		t.Classes[class] += c
@@ -255,7 +254,7 @@ func (w *MoveWindow) Tasks(span time.Duration, g *MoveGroups, i, j int) (tasks [
 	ticks, _ := w.over(span)
 	for k := range ticks {
 		for _, e := range ticks[k].moves {
-			if g.Index(cpuset.CPU(e.from)) == i && g.Index(cpuset.CPU(e.to)) == j {
+			if int(g.at(e.from).group) == i && int(g.at(e.to).group) == j {
 				count[e.tid] += e.count
 			}
 		}

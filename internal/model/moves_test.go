@@ -25,17 +25,21 @@ func move(tid kernel.TID, from, to cpuset.CPU, count uint32) sample.Move {
 	return sample.Move{TID: tid, From: from, To: to, Count: count}
 }
 
-func TestMoveGroupsHoldTheirCPUs(t *testing.T) {
+func TestMoveGroupsClassifyAsTheTopologyDoes(t *testing.T) {
 	for _, cpus := range []int{1, 2, 8, 64} {
 		topo := topologytest.Sized(cpus)
 		for level := ByCPU; level <= ByNode; level++ {
 			g := NewMoveGroups(topo, level)
 			for a := range topo.Online.All() {
+				for b := range topo.Online.All() {
+					require.Equal(t, topo.Distance(a, b), between(g.at(uint16(a)), g.at(uint16(b))), "%d %d", a, b)
+				}
 				require.True(t, g.Groups[g.Index(a)].CPUs.Has(a))
 			}
 		}
 	}
 	g := NewMoveGroups(topologytest.Sized(2), ByCPU)
+	assert.Equal(t, topology.OtherNode, between(g.at(0), g.at(77)))
 	assert.Equal(t, -1, g.Index(77))
 	assert.Equal(t, -1, g.Index(-1))
 }

@@ -155,9 +155,9 @@ func (t *Topology) Distance(a, b cpuset.CPU) Distance {
 	switch {
 	case ca == nil || cb == nil:
 		return OtherNode
-	case ca.CoreIndex >= 0 && ca.CoreIndex == cb.CoreIndex:
+	case ca.Core.Has(b):
 		return SMTSibling
-	case ca.LLCIndex >= 0 && ca.LLCIndex == cb.LLCIndex:
+	case ca.LLC.Has(b):
 		return SameLLC
 	case ca.Node == cb.Node:
 		return SameNode
