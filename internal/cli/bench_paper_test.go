@@ -60,7 +60,7 @@ func TestPaperGoesOnAfterAnInterrupt(t *testing.T) {
 	for _, run := range ofType(lines, "run") {
 		assert.Empty(t, run["error"])
 	}
-	// How many cells fit into the budget depends on the machine; internal/paper tests that with a clock of its own.
+	// How many cells fit into the budget depends on the machine; internal/lab/study tests that with a clock of its own.
 	assert.Greater(t, bytes.Count(after, []byte(`"type":"run"`)), bytes.Count(before, []byte(`"type":"run"`)), "it has gone on")
 	grids := ofType(jsonLines(t, string(after)), "grid")
 	require.Len(t, grids, 2, "its beginning and its end")

@@ -29,7 +29,6 @@ type papers struct {
 }
 
 func newPapers(a *app.App, ask paper.Ask) (*papers, error) {
-
 	topo, err := a.Topology()
 	if err != nil {
 		return nil, err

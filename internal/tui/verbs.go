@@ -409,7 +409,7 @@ func irqVerbs() []verb {
 		v("irqs.open", irqsView, "enter", "Handler", "the task that handles the interrupt, among the processes",
 			plain((*Model).showHandler)),
 		v("irqs.filter", irqsView, `f4 \ /`, "Filter", "filter by words: number, handler, device, driver, queue, control", plain((*Model).askIRQFilter)),
-		v("irqs.sort", irqsView, "f6 < >", "Sort", "by rate, number, top CPU or device", func(m *Model, key string) tea.Cmd { m.irqs.StepSort(key != "<"); return nil }),
+		v("irqs.sort", irqsView, "f6 < >", "Sort", "by the next column, or the one before", func(m *Model, key string) tea.Cmd { m.irqs.StepSort(key != "<"); return nil }),
 		v("irqs.invert", irqsView, "I", "Invert", "invert the order", does(func(m *Model) { m.irqs.Invert() })),
 		v("irqs.flows", irqsView, "f", "Flows", "what the process selected among the processes receives: on which CPUs its packets are handled and read, by which queue; again: hide it",
 			plain(func(m *Model) tea.Cmd { return m.irqs.ToggleFlows() })).like("irq follow"),

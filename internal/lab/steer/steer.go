@@ -39,7 +39,7 @@ const (
 	Request                // where a target wrote to the flow last
 	Chosen                 // of those that SetChoice gave: least-loaded, dedicated
 	Apart                  // of Options.Apart, for the CPU that Current would name
-	Hint                   // the one in the TCP option of bpf/hint; targets do not count
+	Hint                   // the one in the TCP option of lab/hint; targets do not count
 	HintByIP               // the one in its option of IPv4
 )
 

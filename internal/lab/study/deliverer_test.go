@@ -91,7 +91,7 @@ func TestNetworksThatCannotBe(t *testing.T) {
 	assert.Equal(t, other, explainNetwork(other))
 }
 
-// What an arm has put in force is taken back also when the study is interrupted in that moment, or
+// What an arm has put in force is reverted also when the study is interrupted in that moment, or
 // the arm fails half way.
 func TestArmsAreTakenBack(t *testing.T) {
 	for _, failure := range []error{nil, errors.New("half of it"), change.ErrOvertaken} {
