@@ -122,7 +122,10 @@ func TestRealDeadline(t *testing.T) {
 	c := single(t, tuner, pid, attr.SetPolicy(attr.PolicyValue{Policy: kernel.Batch}))
 	assert.Equal(t, attr.Done, c.Status, c.Reason)
 	assert.Equal(t, "DEADLINE:1ms/20ms/20ms,reclaim", c.Before.String())
-	undo(t, tuner, change.UndoRequest{Last: 1})
+	if outcome := undo(t, tuner, change.UndoRequest{Last: 1}); outcome.Count(attr.Failed) > 0 {
+		require.Contains(t, outcome.Changes[0].Reason, "no DEADLINE bandwidth left")
+		t.Skip("guards of other tests have all DEADLINE time by now")
+	}
 	now, err := kernel.System().Attr(pid)
 	require.NoError(t, err)
 	assert.Equal(t, was, now)

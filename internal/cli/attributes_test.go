@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -35,6 +36,13 @@ func oneChange(t *testing.T, h *home, args ...string) map[string]any {
 	changes := ofType(jsonLines(t, r.out), "change")
 	require.Len(t, changes, 1, "%s %s", r.out, r.err)
 	return changes[0]
+}
+
+// withRoom runs try again while it says that the kernel had no DEADLINE time for it: each guard of
+// another test takes 18 % of a CPU of it (change/guard), and ten are all that two CPUs have.
+func withRoom(t *testing.T, try func() (said string)) {
+	t.Helper()
+	require.Eventually(t, func() bool { return !strings.Contains(try(), "no DEADLINE bandwidth left") }, patience(), 50*time.Millisecond)
 }
 
 func TestSliceVerb(t *testing.T) {
@@ -90,7 +98,8 @@ func TestPolicyOfEveryKind(t *testing.T) {
 	for _, policy := range []string{"batch", "idle", "other,reset-on-fork", "other"} {
 		assert.Equal(t, "done", set(policy)["status"], policy)
 	}
-	c := set("deadline:1ms/20ms/20ms,reset-on-fork")
+	var c map[string]any
+	withRoom(t, func() string { c = set("deadline:1ms/20ms/20ms,reset-on-fork"); return fmt.Sprint(c["reason"]) })
 	require.Equal(t, "done", c["status"], c["reason"])
 	assert.Equal(t, "DEADLINE:1ms/20ms/20ms,reset-on-fork", c["after"])
 	r := h.run("pin", fmt.Sprint(pid), "--cpu", fmt.Sprint(oneCPU(t)))
@@ -99,7 +108,8 @@ func TestPolicyOfEveryKind(t *testing.T) {
 	}
 	r = h.run("policy", fmt.Sprint(pid), "other")
 	require.Zero(t, r.code, r.err)
-	require.Zero(t, h.run("undo").code)
+	withRoom(t, func() string { r = h.run("undo"); return r.out + r.err })
+	require.Zero(t, r.code, r.err)
 	attr, err := sched.Attr(pid)
 	require.NoError(t, err)
 	assert.Equal(t, kernel.Deadline, attr.Policy, "as it was")
@@ -209,12 +219,18 @@ func TestRunWithEveryAttribute(t *testing.T) {
 		if more {
 			args = append(args, last)
 		}
-		cmd := h.program(args...)
-		var errs strings.Builder
-		cmd.Stderr = &errs
-		out, _ := cmd.Output()
-		assert.Equal(t, tt.code, cmd.ProcessState.ExitCode(), "%s: %s", tt.args, errs.String())
-		assert.Equal(t, tt.out, string(out), tt.args)
-		assert.Contains(t, errs.String(), tt.err, tt.args)
+		var code int
+		var out, errs string
+		withRoom(t, func() string {
+			cmd := h.program(args...)
+			var said strings.Builder
+			cmd.Stderr = &said
+			printed, _ := cmd.Output()
+			code, out, errs = cmd.ProcessState.ExitCode(), string(printed), said.String()
+			return errs
+		})
+		assert.Equal(t, tt.code, code, "%s: %s", tt.args, errs)
+		assert.Equal(t, tt.out, out, tt.args)
+		assert.Contains(t, errs, tt.err, tt.args)
 	}
 }
