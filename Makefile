@@ -13,7 +13,7 @@ RUN     ?=
 TIMES   ?= 30
 LONG    ?=
 GUESTS  ?= full
-DEFECTS := 1 2 3 6 7 8 12 15 16
+DEFECTS := 1 2 3 6 7 8 12 15 16 17
 # The rarest, a damaged journal that is believed, shows in one of some 2,000 histories.
 DEFECTSEEDS := 40000
 SINCE   ?=

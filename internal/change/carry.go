@@ -149,8 +149,7 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 }
 
 // disarm ends the guards of what is undone. One that was reverting at the moment may have
-// written what older entries had left, which are undone as well; and one of an older entry may
-// have undone that meanwhile.
+// written what older entries had left, which are undone as well.
 func (r *run) disarm(ctx context.Context) error {
 	r.result.Undone = r.undone()
 	if len(r.result.Undone) == 0 || r.t.o.Guards == nil {
@@ -160,7 +159,7 @@ func (r *run) disarm(ctx context.Context) error {
 	if err != nil {
 		r.warn(fmt.Sprintf("a guard may revert it once more: %v", err))
 	}
-	if !reverting && !r.plan.outdated() {
+	if !reverting {
 		return nil
 	}
 	for pass, changed := 0, true; changed && err == nil && pass < passesMost; pass++ { // threads are born meanwhile

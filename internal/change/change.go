@@ -86,8 +86,6 @@ type Plan struct {
 	lapsed map[attr.Key]cpuset.Set
 	// inForce asks for what there is to restore of Undoes by now.
 	inForce func(ctx context.Context) ([]Request, error)
-	// outdated reports whether others have undone entries since the plan was made.
-	outdated func() bool
 	// holds are processes that were held before they were looked at, under the lock.
 	holds  map[attr.ID]kernel.Process
 	blind  bool // nothing may be asked that waits for a task which gets no CPU

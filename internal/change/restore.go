@@ -41,7 +41,6 @@ type goal struct {
 	Change            // Before is what there is now
 	value  attr.Value // what it will have, as far as the steps go
 	found  attr.Value // what the oldest step so far found, by the journal
-	last   uint64     // the entry of that step
 	stop   *stop      // not nil: it goes no further
 }
 
@@ -78,10 +77,10 @@ func (u *undoer) all(ctx context.Context, chosen map[uint64]bool) error {
 	u.guarded(chosen)
 	for i := range slices.Backward(u.entries) {
 		e := &u.entries[i]
-		// One that was undone while a newer one, which is chosen, was in force: what the
-		// newer one found is what this one had left, and not what is to be restored.
-		overlaid := u.beneath(e) && !e.PastBoot && e.Foreign == "" && len(u.goals) > 0
-		if !chosen[e.ID] && !overlaid {
+		if defect.On(17) {
+			e = &u.entries[len(u.entries)-1-i]
+		}
+		if !chosen[e.ID] && !u.unconfirmed[e.ID] {
 			continue
 		}
 		if err := errors.Join(ctx.Err(), u.undo(e, true)); err != nil {
@@ -91,30 +90,30 @@ func (u *undoer) all(ctx context.Context, chosen map[uint64]bool) error {
 	return u.finish(ctx)
 }
 
-// undo follows what one entry did, its last change first, and with inherited what tasks
-// have inherited from it.
+// undo follows what one entry did, its last change first, and with inherited what tasks have of
+// it that were born since. An unconfirmed entry is followed only where newer ones found what it left.
 func (u *undoer) undo(e *Entry, inherited bool) error {
 	if !e.Undone {
 		u.plan.Undoes = append(u.plan.Undoes, e.ID)
 		u.plan.undo = append(u.plan.undo, undone{id: e.ID})
 	}
-	did, passed := newDid(), false
+	var set []Change
+	passed := false
 	for _, c := range slices.Backward(e.Changes) {
 		if !c.Took() && c.Status != attr.Planned { // Planned: piton ended before it could say
 			continue
 		}
 		g := u.index[c.Key()]
-		if c.After = u.tried(e, c, g); g == nil || !u.beneath(e) || u.built(g, e, c.After) {
+		if c.After = u.tried(e, c, g); !u.unconfirmed[e.ID] || g != nil && u.same(c, c.After, g.found) {
 			c.After = u.step(e, c, c.Before, c.After)
 		} else {
 			passed = true
 		}
-		passed = passed || g == nil && u.beneath(e)
-		did.add(c)
+		set = append(set, c)
 	}
 	var err error
 	if inherited {
-		err = u.inherited(e, did)
+		err = u.bornSince(e, set)
 	}
 	u.passed(e, passed)
 	return err
@@ -129,16 +128,15 @@ func (u *undoer) guarded(chosen map[uint64]bool) {
 	}
 	u.unconfirmed = map[uint64]bool{}
 	for _, o := range history.Operations(u.entries, guards) {
-		u.unconfirmed[o.ID] = o.Unconfirmed() && !chosen[o.ID] && o.Undoable()
+		here := o.Entry
+		here.Undone = false // by a guard, which does not know of newer entries
+		u.unconfirmed[o.ID] = o.Unconfirmed() && !chosen[o.ID] && here.Undoable()
 	}
 }
 
-// beneath reports whether an entry is gone back over only where newer ones found what it left.
-func (u *undoer) beneath(e *Entry) bool { return e.Undone || u.unconfirmed[e.ID] }
-
 // passed ends what undo began for an unconfirmed entry. some: some of it was not gone back over.
 func (u *undoer) passed(e *Entry, some bool) {
-	if !u.unconfirmed[e.ID] {
+	if !u.unconfirmed[e.ID] || e.Undone {
 		return
 	}
 	last := len(u.plan.undo) - 1
@@ -159,7 +157,7 @@ func (u *undoer) tried(e *Entry, c Change, g *goal) attr.Value {
 	switch {
 	case g == nil:
 		now, _ = u.t.Read(c.Attribute, c.Object)
-	case u.beneath(e):
+	case u.unconfirmed[e.ID]:
 		now = g.found
 	default:
 		now = g.value
@@ -170,11 +168,6 @@ func (u *undoer) tried(e *Entry, c Change, g *goal) attr.Value {
 		}
 	}
 	return c.After
-}
-
-// built reports whether the oldest step found what an older entry left.
-func (u *undoer) built(g *goal, e *Entry, after attr.Value) bool {
-	return (!e.Undone || g.last < e.UndoneBy) && u.same(g.Change, after, g.found)
 }
 
 // same reports whether a value is what was set, or what a cpuset leaves of that.
@@ -189,7 +182,7 @@ func (u *undoer) same(c Change, after, now attr.Value) bool {
 func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.Value) {
 	key := c.Key()
 	g := u.index[key]
-	if u.reverted[key] || g == nil && u.beneath(e) {
+	if u.reverted[key] {
 		return after
 	}
 	if g == nil {
@@ -200,7 +193,7 @@ func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.V
 		last.keys = append(last.keys, key)
 	}
 	s := step{e.ID, before, after, e.Finished}
-	g.found, g.last, g.Had = before, e.ID, c.Had
+	g.found, g.Had = before, c.Had
 	switch {
 	case g.Status != attr.Planned, g.stop != nil && (!g.stop.drift || defect.On(2)):
 	case u.overlain(g, s):
@@ -270,7 +263,7 @@ func (u *undoer) later(chosen map[uint64]bool) {
 			continue
 		}
 		for _, c := range o.Changes {
-			if c.Took() {
+			if c.Took() || c.Status == attr.Planned {
 				u.stays[c.Key()] = append(u.stays[c.Key()], stay{step{o.ID, c.Before, c.After, true}, len(o.Undos) > 0})
 			}
 		}

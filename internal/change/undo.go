@@ -117,7 +117,6 @@ func (t *Tuner) planUndo(ctx context.Context, q UndoRequest, unrecorded map[uint
 		return Plan{}, err
 	}
 	u.plan.inForce = func(ctx context.Context) ([]Request, error) { return u.inForce(ctx, chosen) }
-	u.plan.outdated = u.outdated
 	if slices.ContainsFunc(u.goals, func(g *goal) bool { return !g.IsFile() }) {
 		u.plan.Sweep = &Sweep{Again: u.plan.inForce} // tasks born meanwhile, from parents that still had what was set
 	}
@@ -147,15 +146,6 @@ func (u *undoer) inForce(ctx context.Context, chosen map[uint64]bool) ([]Request
 		}
 	}
 	return out, nil
-}
-
-// outdated reports whether others have undone entries since the plan was made: a guard waits for
-// no lock, and what a newer entry found is not to be restored when an older one left that.
-func (u *undoer) outdated() bool {
-	entries := u.reread()
-	return slices.ContainsFunc(u.entries, func(e Entry) bool {
-		return !e.Undone && slices.ContainsFunc(entries, func(now Entry) bool { return now.ID == e.ID && now.Undone })
-	})
 }
 
 // reread returns the journal's entries as they are now, or those of the plan if it cannot be

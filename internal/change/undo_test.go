@@ -164,7 +164,7 @@ func TestUndoWhileAGuardReverts(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	j := changetest.Journal(t)
-	tuner := m.Tuner(change.Options{Journal: j, Guards: &guards{}})
+	tuner := m.Tuner(change.Options{Journal: j, Guards: &guards{others: []change.GuardState{{Entry: 1, Waiting: true}}}})
 	apply(t, tuner, pinTo(1, 10))
 	apply(t, tuner, changetest.Pin(change.ScopeProcess, cpuset.Of(0, 1, 2, 3), 10))
 	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
@@ -175,7 +175,7 @@ func TestUndoWhileAGuardReverts(t *testing.T) {
 	_, err = tuner.Record(reverted, outcome)
 	require.NoError(t, err)
 	require.True(t, changetest.Entries(t, j)[0].Undone)
-	assert.Equal(t, []uint64{2}, carry(t, tuner, p).Undone)
+	assert.Equal(t, []uint64{2, 1}, carry(t, tuner, p).Undone)
 	assert.Equal(t, "0-3", m.Task(10).Affinity.String())
 }
 
@@ -226,14 +226,41 @@ func TestUndoReachesThreadsBornSince(t *testing.T) {
 	m.SpawnAs(10, 12, kernelfake.Task{Affinity: cpuset.Of(2), Start: 1051}) // set itself
 	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
 	assert.Equal(t, 2, outcome.Count(attr.Done))
+	assert.Equal(t, []string{"left alone, as born since entry 1 with another value: thread job (12)"}, change.Texts(outcome.Warnings))
 	for tid, want := range map[kernel.TID]string{10: "0-3", 11: "0-3", 12: "2", 13: "1"} {
 		assert.Equal(t, want, m.Task(tid).Affinity.String(), "%d", tid)
 	}
 }
 
-// A child that is ordinary may be that of a thread whose children are (sched(7)), and then has
-// nothing from piton.
-func TestUndoLeavesWhatResetOnForkMade(t *testing.T) {
+// TestUndoIsAStack: what a newer entry found is not restored below it, also of a thread that was
+// born between, and of a newer entry whose end is not recorded.
+func TestUndoIsAStack(t *testing.T) {
+	m, j, tuner := journalled(t, 10)
+	m.Write("proc/uptime", "10.50 1.00\n")
+	apply(t, tuner, pinTo(1, 10))
+	m.SpawnAs(10, 11, kernelfake.Task{Affinity: cpuset.Of(1), Start: 1050})
+	apply(t, tuner, changetest.Pin(change.ScopeThread, cpuset.Of(2), 11))
+	older := undo(t, tuner, change.UndoRequest{IDs: []uint64{1}})
+	assert.Empty(t, older.Undone)
+	bad, _ := older.FirstBad()
+	assert.Equal(t, "entry 2 has changed it from 1 to 2 since; undo that one first, or force this", bad.Reason)
+	assert.Equal(t, []string{"0-3", "2"}, masks(m, 10, 11))
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"0-3", "0-3"}, masks(m, 10, 11))
+
+	apply(t, tuner, pinTo(1, 10))
+	back := journal.Record{Kind: journal.Begin, Changes: []change.Change{{Object: attr.Object{PID: 10, TID: 10, StartTicks: 1010}, Attribute: attr.Affinity,
+		Before: cpuset.Of(1), After: cpuset.Of(0, 1, 2, 3)}}}
+	_, err := j.Append(&back)
+	require.NoError(t, err)
+	require.NoError(t, m.SetAffinity(10, cpuset.Of(0, 1, 2, 3)))
+	assert.NotContains(t, undo(t, tuner, change.UndoRequest{IDs: []uint64{back.ID - 1}}).Undone, back.ID-1)
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, "0-3", m.Task(10).Affinity.String())
+}
+
+// A child that has exactly what was set gets what was there before, whatever it has that from.
+func TestUndoAsksNotFromWhomAChildHasIt(t *testing.T) {
 	for _, reset := range []bool{false, true} {
 		m := changetest.New(t)
 		m.Write("proc/uptime", "100.00 1.00\n")
@@ -247,7 +274,7 @@ func TestUndoLeavesWhatResetOnForkMade(t *testing.T) {
 		m.Tasks[30].PPID = 10
 		undo(t, tuner, change.UndoRequest{All: true})
 		assert.Equal(t, 5, m.Task(10).Attr.Nice)
-		assert.Equal(t, map[bool]int{false: 5, true: 0}[reset], m.Task(30).Attr.Nice, "reset on fork: %t", reset)
+		assert.Equal(t, 5, m.Task(30).Attr.Nice, "reset on fork: %t", reset)
 	}
 }
 

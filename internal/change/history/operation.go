@@ -167,10 +167,10 @@ func (o *Operation) UndoLine(undo *journal.Entry) string {
 	if byGuard(*undo) {
 		text += "; " + undo.Origin.Why
 		if failed := revertFailed(undo); failed != "" {
-			text += "; " + failed + ": " + each(only(undo.Changes, func(c attr.Change) bool { return c.Status == attr.Failed && !c.Gone() }))
+			text += "; " + failed + ": " + Each(only(undo.Changes, func(c attr.Change) bool { return c.Status == attr.Failed && !c.Gone() }))
 		}
 		if cut := only(undo.Changes, func(c attr.Change) bool { return c.Status == attr.Done && c.Reason != "" && c.Reason != BornWith }); len(cut) > 0 {
-			text += "; not as before: " + each(cut) + ": " + cut[0].Reason
+			text += "; not as before: " + Each(cut) + ": " + cut[0].Reason
 		}
 	}
 	if undo.Reason != "" {
@@ -179,8 +179,8 @@ func (o *Operation) UndoLine(undo *journal.Entry) string {
 	return text
 }
 
-// each names what changes are of, some of it where it is much.
-func each(changes []attr.Change) string {
+// Each names what changes are of, some of it where it is much.
+func Each(changes []attr.Change) string {
 	var names []string
 	for _, c := range changes {
 		if name := Who([]attr.Change{c}); !slices.Contains(names, name) {

@@ -41,21 +41,11 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 	case a.guard != nil || a.undoes || a.tries && !a.wants(c, v):
 		asked := slices.ContainsFunc(a.pitons, func(p *piton) bool { return p.disk == a.disk && p.asks(c) })
 		switch {
-		case c.task != nil && c.drifted() && slices.ContainsFunc(a.all, func(t *task) bool {
-			return c.task.descends(t) && (t.cell(c.attribute).ours || a.tried(t.cell(c.attribute), c.value))
-		}):
-			c.excuse("somebody else has set it to what it could have inherited from piton")
-		case !asked && !c.ours && c.resetByPiton() && (same(v, attr.NiceValue(0)) || same(c.value, attr.NiceValue(0)) && c.creator().hadValue(v)):
-			c.excuse("its creator makes ordinary children with one of the policies that piton gave it")
-		case !asked && !c.ours && a.madeByEnded(c):
-			c.excuse("the thread that made it has ended, and it has what piton gave to another of that process")
+		case (asked || c.ours) && c.hadValue(v):
+		case a.exactly(c, v):
+			c.excuse("it had exactly what was set for a thread of its process, or of a parent")
 		case !asked && !c.ours:
 			return "piton has never been asked to change it"
-		case c.hadValue(v):
-		case c.guessed, c.creator() != nil && slices.ContainsFunc(a.all, func(t *task) bool {
-			return c.task.descends(t) && t.cell(c.attribute).hadValue(v)
-		}):
-			c.excuse("nobody knows from which thread it has what")
 		default:
 			return "it never had that value"
 		}
@@ -77,32 +67,23 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 	return ""
 }
 
-// resetByPiton reports whether the cell is a nice value, and a task from which it descends had
-// reset-on-fork and a policy by piton: with one of its policies it makes ordinary children.
-func (c *cell) resetByPiton() bool {
-	if c.attribute != attr.Nice || c.task == nil {
-		return false
-	}
-	for t := c.task.creator; t != nil; t = t.creator {
-		policy := t.cell(attr.Policy)
-		if policy.ours && slices.ContainsFunc(policy.had, func(v attr.Value) bool { return attr.PolicyOf(v).ResetOnFork }) {
-			return true
-		}
-	}
-	return false
+// exactly reports whether the cell has what piton has set, or tried, for a thread of its process or
+// of one that it descends from, and is given what that had before.
+func (a *actor) exactly(c *cell, v attr.Value) bool {
+	return slices.ContainsFunc(a.kin(c), func(k *cell) bool {
+		return (k.ours || a.tried(k, c.value)) && k.hadValue(c.value) && k.hadValue(v)
+	})
 }
 
-// madeByEnded reports whether a thread from which the cell's task descends has ended, and another
-// of its process has, or had, the same by piton.
-func (w *world) madeByEnded(c *cell) bool {
-	for from := c.creator(); from != nil; from = from.creator() {
-		if !from.task.living() && slices.ContainsFunc(w.all, func(t *task) bool {
-			return t.leader == from.task.leader && t.cell(c.attribute).ours && t.cell(c.attribute).hadValue(c.value)
-		}) {
-			return true
+// kin are the cells of the same attribute from which a task could have its value: those of the
+// threads of its process and of those from which that descends.
+func (w *world) kin(c *cell) (out []*cell) {
+	for _, t := range w.all {
+		if c.task != nil && c.task.descends(t) {
+			out = append(out, t.cell(c.attribute))
 		}
 	}
-	return false
+	return out
 }
 
 // tried reports whether a trial that the journal knows may have left the value in the cell.

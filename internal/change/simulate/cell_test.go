@@ -18,7 +18,6 @@ type cell struct {
 	had       []attr.Value // every value that it ever had
 	writes    []write
 	ours      bool   // a piton has set it, or it was inherited from one that a piton has set
-	guessed   bool   // threads of its creator's process differ, and nobody knows which one that was
 	excused   string // why nothing can be said of what it should be
 	foreign   int    // the step at which somebody else last set it
 	single    bool   // it was set for the thread alone
@@ -67,17 +66,15 @@ func (w *world) set(c *cell, v attr.Value, by *actor) {
 	}
 	c.writes = append(c.writes, write{w.steps, by, old, v})
 	w.log("%s: %s -> %s", c, old, v)
+	others := by != nil && c.foreign > by.began
 	if by != nil {
-		if c.foreign > by.began {
-			c.excuse("somebody else set it meanwhile")
-		}
 		c.ours = true
-		return
+	} else {
+		others = c.ours || slices.ContainsFunc(w.pitons, func(p *piton) bool { return p.asks(c) })
+		c.foreign, c.base = w.steps, v
 	}
-	c.foreign = w.steps
-	c.base = v
-	if c.ours || slices.ContainsFunc(w.pitons, func(p *piton) bool { return p.asks(c) }) {
-		c.excuse("somebody else set it since")
+	if others {
+		c.excuse("somebody else set it, too")
 	}
 }
 
@@ -121,16 +118,6 @@ func cut(c *cell, v attr.Value) attr.Value {
 		return set.And(limited)
 	}
 	return v
-}
-
-// drifted reports whether somebody else has set it, or what it was inherited from.
-func (c *cell) drifted() bool {
-	for ; c != nil; c = c.creator() {
-		if c.foreign > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // descended reports whether a task from which the cell's descends was changed by piton.

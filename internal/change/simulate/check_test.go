@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"time"
 
@@ -47,49 +48,9 @@ func (w *world) check() {
 	if w.violation != "" {
 		return
 	}
-	w.damaged()
 	w.cells(func(c *cell) {
-		var first, guard *actor
-		undone := false // by hand, before a guard wrote
-		for from := c; from != nil; from = from.creator() {
-			for _, w := range from.writes {
-				if w.by != nil && w.by.guard != nil {
-					switch {
-					case guard == nil || guard == w.by:
-					case c.creator() != nil:
-						c.excuse("two guards reverted what it inherited, the older one first")
-					case undone:
-						c.excuse("two guards reverted what an undo of the newer change had restored, the older one first")
-					case !slices.ContainsFunc(from.writes, func(o write) bool { return o.by == w.by.guard.maker }):
-						c.excuse("a guard took what an older one had restored for what its own piton was about to set")
-					}
-					guard = w.by
-				}
-				undone = undone || w.by != nil && w.by.guard == nil && w.by.undoes
-				if first == nil {
-					first = w.by
-				} else if w.by != nil && (w.by.disk != first.disk || w.by.namespaces != first.namespaces) {
-					c.excuse("two journals, or pitons of two namespaces, have each the half of it")
-				}
-			}
-		}
-		for from := c.creator(); from != nil && c.foreign > 0; from = from.creator() {
-			if from.ours && from.hadValue(c.base) {
-				c.excuse("somebody else has set it to what it could have inherited from piton")
-			}
-		}
-		if from := c.creator(); from != nil && slices.ContainsFunc(from.task.leader.threads, func(o *task) bool {
-			return slices.ContainsFunc(o.cell(c.attribute).writes, func(w write) bool { return w.by == nil && same(w.new, c.value) })
-		}) {
-			c.excuse("somebody else has given it to a thread from which it could have been inherited")
-		}
-		for from := c; from != nil; from = from.creator() {
-			if from.bornTried() && (from == c || len(from.writes) > 0 && same(from.writes[0].old, c.value)) {
-				c.excuse("it, or what it descends from, was born with what was being tried, and then another piton changed that, or its creator ended")
-			}
-		}
-		if c.fromEither() {
-			c.excuse("its guard reads no journal, and another piton gave the same to another thread of the process since")
+		if why := w.unclear(c); why != "" {
+			c.excuse(why)
 		}
 		if c.excused == "" && !same(c.value, c.base) {
 			w.violate("%s is %s after undo --all, and was %s", c, c.value, c.base)
@@ -97,64 +58,49 @@ func (w *world) check() {
 	})
 }
 
-// bornTried reports whether a trial's value was inherited, and another piton was the first
-// to write to it, in whose journal that is what it found; or nobody did, and the task from
-// which it was inherited has ended, which other threads of the process need not be like.
-func (c *cell) bornTried() bool {
-	var first *piton
+// unclear says why the contract of undo does not say what a cell has in the end, "" if it does.
+// Each undo restores what its entry found. A guard reads no journal, so that it may leave to a
+// newer entry what that has found of its own; and tasks that were born since get what was there
+// before if they have exactly what was set.
+func (w *world) unclear(c *cell) string {
+	born, kin := c.creator() != nil, []*cell{c}
+	if born {
+		kin = w.kin(c)
+	}
+	var first, guard *actor
+	undone, trial := false, false
+	for _, k := range kin {
+		if born && k.foreign > 0 {
+			return "somebody else has set what it could have been born with"
+		}
+		for _, x := range k.writes {
+			by := x.by
+			switch {
+			case by == nil:
+				continue
+			case by.disk.lostEntryOf(by):
+				return "an entry was damaged"
+			case first != nil && (by.disk != first.disk || by.namespaces != first.namespaces):
+				return "two journals, or pitons of two namespaces, have each the half of it"
+			case by.guard != nil && guard != nil && guard != by && (born || undone):
+				return "the guard of an older change came first"
+			case by.guard != nil && !slices.ContainsFunc(k.writes, func(o write) bool { return o.by == by.guard.maker }):
+				return "a guard took what an older one had restored for what its own piton was about to set"
+			}
+			if first = cmp.Or(first, by); by.guard != nil {
+				guard = by
+			}
+			undone = undone || by.guard == nil && by.undoes
+			trial = trial || by.tries
+		}
+	}
 	switch {
-	case c.creator() == nil:
-		return false
-	case len(c.writes) == 0 && !c.creator().task.gone:
-		return false
-	case len(c.writes) > 0 && (c.writes[0].by == nil || same(c.writes[0].old, c.base)):
-		return false
-	case len(c.writes) > 0:
-		first = c.writes[0].by.piton
+	case born && c.descended() && c.task.orphaned():
+		return "a parent has ended"
+	case born && (trial || guard != nil) && len(c.writes) > 0 && same(c.value, c.writes[0].old):
+		return "what its first entry found is restored, and it was born with that"
 	}
-	for from := c.creator(); from != nil; from = from.creator() {
-		if slices.ContainsFunc(from.writes, func(w write) bool { return w.by != nil && w.by.tries && w.by.piton != first }) {
-			return true
-		}
-	}
-	return false
-}
-
-// fromEither reports whether it was born with what a piton set whose guard has reverted that, and
-// another piton has set the same for an older thread of the process, from which it could be.
-func (c *cell) fromEither() bool {
-	sets := func(w write) bool { return w.by != nil && w.by.guard == nil && same(w.new, c.value) }
-	for from := c.creator(); from != nil && len(c.writes) == 0; from = from.creator() {
-		for _, w := range from.writes {
-			if sets(w) && w.by.reverted() && slices.ContainsFunc(from.task.leader.threads, func(o *task) bool {
-				return o.born < c.task.born && slices.ContainsFunc(o.cell(c.attribute).writes, func(x write) bool { return sets(x) && x.by != w.by })
-			}) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// reverted reports whether the piton's guard has reverted its change.
-func (a *actor) reverted() bool {
-	return slices.ContainsFunc(a.guards, func(g *guardian) bool {
-		state, _ := g.State()
-		return g.maker == a && state == guard.Reverted
-	})
-}
-
-// damaged excuses what entries changed of which the world has damaged a line.
-func (w *world) damaged() {
-	for _, d := range w.disks {
-		w.cells(func(c *cell) {
-			for from := c; from != nil; from = from.creator() {
-				if slices.ContainsFunc(from.writes, func(w write) bool { return w.by != nil && w.by.disk == d && d.lostEntryOf(w.by) }) {
-					c.excuse("an entry was damaged")
-				}
-			}
-		})
-	}
+	return ""
 }
 
 func (d *disk) lostEntryOf(a *actor) bool {

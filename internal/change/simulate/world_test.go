@@ -209,21 +209,16 @@ func (w *world) inherit(t *task) {
 		from := &t.creator.cells[i]
 		c.value, c.base, c.excused = t.creator.forked(i, false), t.creator.forked(i, true), from.excused
 		c.had = append(slices.Clone(from.had), c.value, c.base)
-		if c.guessed = from.guessed || t.creator.differs(i); c.guessed {
-			c.excuse("the threads of its process differ")
-		}
 		policy := t.creator.cell(attr.Policy)
-		if (attr.PolicyOf(policy.value).ResetOnFork || attr.PolicyOf(policy.base).ResetOnFork) && (a == attr.Policy || a == attr.Nice) {
-			c.excuse("it was born ordinary, as reset-on-fork asks for, or would have been without piton")
+		resets := attr.PolicyOf(policy.value).ResetOnFork || attr.PolicyOf(policy.base).ResetOnFork
+		if t.creator.differs(i) || resets && (a == attr.Policy || a == attr.Nice) {
+			c.excuse("the threads of its process differ, or it was born ordinary, as reset-on-fork asks for")
 		}
 		if !from.ours {
 			c.base = c.value // a policy that was set changes nice values, too
 			continue
 		}
 		c.ours, c.single = true, from.single
-		if t.orphaned() {
-			c.excuse("nobody knows from whom it has that")
-		}
 	}
 }
 
@@ -287,17 +282,11 @@ func (t *task) orphaned() bool {
 	return false
 }
 
-// orphan parts a process that has ended from its children: nobody knows any more from
-// where they have their values.
+// orphan parts a process that has ended from its children.
 func (w *world) orphan(parent *task) {
 	for _, t := range w.all {
 		if t.leader.parent == parent && t == t.leader {
 			t.parent = nil
-		}
-		for i := range t.cells {
-			if t.leader != parent && t.descends(parent) && t.cells[i].descended() {
-				t.cells[i].excuse("a parent ended")
-			}
 		}
 	}
 }
