@@ -34,6 +34,8 @@ func newUndo(a *app.App) *cobra.Command {
 Undone are the last change, the entries given by number (see piton journal), the last --last, those --since a time,
 or --all of this boot.
 A value that somebody else has set since is left alone unless --force is given. Tasks that have ended are listed.
+Threads of the same process, and children, that have exactly the value that was set get the value that was there before;
+anything else is left alone and listed.
 What only a reboot undoes, and entries of another namespace, are named; --all and --since do not fail for them.
 
 TIME is a duration before now (90s, 10m, 2h30m, 3d), a time of today (14:05), or a date with or without a time
