@@ -336,8 +336,9 @@ func (u *undoer) refuse(g *goal) {
 	c.Before, c.After = g.value, g.found
 	c.Refuse("%s", g.stop.why)
 	u.plan.Changes = append(u.plan.Changes, c)
-	i := slices.IndexFunc(u.plan.undo, func(x undone) bool { return x.id == g.stop.entry })
-	u.plan.undo[i].stays = true
+	if i := slices.IndexFunc(u.plan.undo, func(x undone) bool { return x.id == g.stop.entry }); i >= 0 { // else a guard has undone it
+		u.plan.undo[i].stays = true
+	}
 }
 
 // veiled reports whether the value cannot be compared now, because it reads

@@ -67,11 +67,11 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 	return ""
 }
 
-// exactly reports whether the cell has what piton has set, or tried, for a thread of its process or
+// exactly reports whether the cell has what piton has set, or had begun to, for a thread of its process or
 // of one that it descends from, and is given what that had before.
 func (a *actor) exactly(c *cell, v attr.Value) bool {
 	return slices.ContainsFunc(a.kin(c), func(k *cell) bool {
-		return (k.ours || a.tried(k, c.value)) && k.hadValue(c.value) && k.hadValue(v)
+		return k.hadValue(v) && (k.ours && k.hadValue(c.value) || a.begun(k, c.value))
 	})
 }
 
@@ -86,10 +86,10 @@ func (w *world) kin(c *cell) (out []*cell) {
 	return out
 }
 
-// tried reports whether a trial that the journal knows may have left the value in the cell.
-func (a *actor) tried(c *cell, v attr.Value) bool {
+// begun reports whether an entry of the journal may be of the cell being given the value.
+func (a *actor) begun(c *cell, v attr.Value) bool {
 	for _, authors := range a.disk.author {
-		if slices.ContainsFunc(authors, func(by *actor) bool { return by.tries && by.wants(c, v) }) {
+		if slices.ContainsFunc(authors, func(by *actor) bool { return by.wants(c, v) }) {
 			return true
 		}
 	}
