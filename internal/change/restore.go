@@ -91,7 +91,8 @@ func (u *undoer) all(ctx context.Context, chosen map[uint64]bool) error {
 }
 
 // undo follows what one entry did, its last change first, and with inherited what tasks have of
-// it that were born since. An unconfirmed entry is followed only where newer ones found what it left.
+// it that were born since. An unconfirmed entry is followed only where newer ones found what it,
+// and none since that stays, left.
 func (u *undoer) undo(e *Entry, inherited bool) error {
 	if !e.Undone {
 		u.plan.Undoes = append(u.plan.Undoes, e.ID)
@@ -104,7 +105,7 @@ func (u *undoer) undo(e *Entry, inherited bool) error {
 			continue
 		}
 		g := u.index[c.Key()]
-		if c.After = u.tried(e, c, g); !u.unconfirmed[e.ID] || g != nil && u.same(c, c.After, g.found) {
+		if c.After = u.tried(e, c, g); !u.unconfirmed[e.ID] || g != nil && u.same(c, c.After, g.found) && !u.kept(g, e) {
 			c.After = u.step(e, c, c.Before, c.After)
 		} else {
 			passed = true
@@ -268,6 +269,11 @@ func (u *undoer) later(chosen map[uint64]bool) {
 			}
 		}
 	}
+}
+
+// kept reports whether an entry between that stays left what was found.
+func (u *undoer) kept(g *goal, below *Entry) bool {
+	return slices.ContainsFunc(u.stays[g.Key()], func(l stay) bool { return l.entry > below.ID && g.Attribute.Alike(g.found, l.after) })
 }
 
 // overlain stops a goal whose value is from a later entry, which stays.

@@ -259,6 +259,27 @@ func TestUndoIsAStack(t *testing.T) {
 	assert.Equal(t, "0-3", m.Task(10).Affinity.String())
 }
 
+// TestUndoAboveAConfirmedEntry: what a guard has reverted was made once more and kept, so that it is
+// what the newest entry found.
+func TestUndoAboveAConfirmedEntry(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	j := changetest.Journal(t)
+	tuner := m.Tuner(change.Options{Journal: j, Guards: &guards{}})
+	apply(t, tuner, pinTo(1, 10))
+	reverted, outcome, err := tuner.Revert(t.Context(), changetest.Entries(t, j)[0], map[attr.Key]bool{}, func() bool { return false })
+	require.NoError(t, err)
+	reverted.Origin.Kind = journal.ByGuard
+	_, err = tuner.Record(reverted, outcome)
+	require.NoError(t, err)
+	apply(t, tuner, pinTo(1, 10))
+	apply(t, tuner, pinTo(2, 10))
+	last := undo(t, tuner, change.UndoRequest{Last: 1})
+	assert.Equal(t, []string{"affinity 2 to 1: done"}, brief(last.Changes))
+	undo(t, tuner, change.UndoRequest{Last: 1})
+	assert.Equal(t, "0-3", m.Task(10).Affinity.String())
+}
+
 // A child that has exactly what was set gets what was there before, whatever it has that from.
 func TestUndoAsksNotFromWhomAChildHasIt(t *testing.T) {
 	for _, reset := range []bool{false, true} {
