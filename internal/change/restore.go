@@ -22,6 +22,7 @@ type undoer struct {
 	goals    []*goal // in the order in which they are to be made
 	index    map[attr.Key]*goal
 	stays    map[attr.Key][]stay
+	restored map[attr.Key][]restored
 	reverted map[attr.Key]bool // left out
 	view     *attr.View
 	family   family
@@ -33,7 +34,7 @@ type undoer struct {
 
 func (t *Tuner) undoer(q UndoRequest, entries []Entry) *undoer {
 	plan := Plan{lapsed: map[attr.Key]cpuset.Set{}}
-	return &undoer{t: t, q: q, entries: entries, plan: plan, index: map[attr.Key]*goal{}, stays: map[attr.Key][]stay{}, view: t.NewView(), family: t.family()}
+	return &undoer{t: t, q: q, entries: entries, plan: plan, index: map[attr.Key]*goal{}, stays: map[attr.Key][]stay{}, restored: map[attr.Key][]restored{}, view: t.NewView(), family: t.family()}
 }
 
 // goal is one attribute of one object on the way back.
@@ -41,6 +42,7 @@ type goal struct {
 	Change            // Before is what there is now
 	value  attr.Value // what it will have, as far as the steps go
 	found  attr.Value // what the oldest step so far found, by the journal
+	last   uint64     // the entry of that step
 	stop   *stop      // not nil: it goes no further
 }
 
@@ -62,6 +64,12 @@ type step struct {
 type stay struct {
 	step
 	tried bool // there was an undo of it, which left something alone
+}
+
+// restored is what an entry had found that was undone after a newer one was made.
+type restored struct {
+	entry, by uint64 // by: the undo
+	before    attr.Value
 }
 
 // undone is one entry to undo, with the changes that stand for it.
@@ -105,7 +113,7 @@ func (u *undoer) undo(e *Entry, inherited bool) error {
 			continue
 		}
 		g := u.index[c.Key()]
-		if c.After = u.tried(e, c, g); !u.unconfirmed[e.ID] || g != nil && u.same(c, c.After, g.found) && !u.kept(g, e) {
+		if c.After = u.tried(e, c, g); !u.unconfirmed[e.ID] || g != nil && u.foundOf(g, e, c) {
 			c.After = u.step(e, c, c.Before, c.After)
 		} else {
 			passed = true
@@ -123,6 +131,9 @@ func (u *undoer) undo(e *Entry, inherited bool) error {
 // guarded finds the entries that are not to be undone, and may still be reverted by a guard, or
 // would have been if their values had been there when it looked.
 func (u *undoer) guarded(chosen map[uint64]bool) {
+	if u.unconfirmed != nil {
+		return // as they were when the undo began, which may have ended guards by now
+	}
 	var guards []GuardState
 	if u.t.o.Guards != nil {
 		guards, _ = u.t.o.Guards.List() // without it, what a guard has recorded tells
@@ -193,8 +204,14 @@ func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.V
 		last := &u.plan.undo[len(u.plan.undo)-1]
 		last.keys = append(last.keys, key)
 	}
+	if u.older(g, e) {
+		if g.found == nil {
+			g.found = g.value
+		}
+		return after
+	}
 	s := step{e.ID, before, after, e.Finished}
-	g.found, g.Had = before, c.Had
+	g.found, g.last, g.Had = before, e.ID, c.Had
 	switch {
 	case g.Status != attr.Planned, g.stop != nil && (!g.stop.drift || defect.On(2)):
 	case u.overlain(g, s):
@@ -210,6 +227,14 @@ func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.V
 		g.stop = &stop{e.ID, true, fmt.Sprintf("%s: piton left %s, it is %s now; left alone without --force", u.changed(g, s), attr.Text(after), attr.Text(g.value))}
 	}
 	return after
+}
+
+// older reports whether what there is was restored when an entry older than e was undone: what that
+// one had found was there then, and not what e did, or may have done.
+func (u *undoer) older(g *goal, e *Entry) bool {
+	return slices.ContainsFunc(u.restored[g.Key()], func(r restored) bool {
+		return r.entry < e.ID && e.ID < r.by && (g.last == 0 || r.by < g.last) && g.Attribute.Alike(g.value, r.before)
+	})
 }
 
 // lapsed notes that the kernel has undone a step as CPUs went offline. It reports whether
@@ -257,8 +282,17 @@ func (u *undoer) begin(c Change) *goal {
 	return g
 }
 
-// later notes what entries did that stay.
+// later notes what entries did that stay, and what was restored below them.
 func (u *undoer) later(chosen map[uint64]bool) {
+	for i, e := range u.entries {
+		if e.Undone && i+1 < len(u.entries) && e.UndoneBy > u.entries[i+1].ID {
+			for _, c := range e.Changes {
+				if c.Took() {
+					u.restored[c.Key()] = append(u.restored[c.Key()], restored{e.ID, e.UndoneBy, c.Before})
+				}
+			}
+		}
+	}
 	for _, o := range slices.Backward(history.Operations(u.entries, nil)) {
 		if !o.Undoable() || chosen[o.ID] {
 			continue
@@ -271,9 +305,11 @@ func (u *undoer) later(chosen map[uint64]bool) {
 	}
 }
 
-// kept reports whether an entry between that stays left what was found.
-func (u *undoer) kept(g *goal, below *Entry) bool {
-	return slices.ContainsFunc(u.stays[g.Key()], func(l stay) bool { return l.entry > below.ID && g.Attribute.Alike(g.found, l.after) })
+// foundOf reports whether what a goal's oldest step found is what an unconfirmed entry left: none
+// between that stays left that, and it was not undone before.
+func (u *undoer) foundOf(g *goal, e *Entry, c Change) bool {
+	between := func(l stay) bool { return l.entry > e.ID && g.Attribute.Alike(g.found, l.after) }
+	return u.same(c, c.After, g.found) && (!e.Undone || g.last < e.UndoneBy) && !slices.ContainsFunc(u.stays[g.Key()], between)
 }
 
 // overlain stops a goal whose value is from a later entry, which stays.

@@ -129,6 +129,7 @@ func (t *Tuner) planUndo(ctx context.Context, q UndoRequest, unrecorded map[uint
 // inForce asks for what there is to restore of the entries by now.
 func (u *undoer) inForce(ctx context.Context, chosen map[uint64]bool) ([]Request, error) {
 	now := u.t.undoer(u.q, u.reread())
+	now.unconfirmed = u.unconfirmed
 	if err := now.all(ctx, chosen); err != nil {
 		return nil, err
 	}

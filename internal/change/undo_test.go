@@ -280,6 +280,21 @@ func TestUndoAboveAConfirmedEntry(t *testing.T) {
 	assert.Equal(t, "0-3", m.Task(10).Affinity.String())
 }
 
+// TestUndoOfATrialBelowWhichWasRestored: what the trial may have left is there, but since an older
+// entry was undone that had found it.
+func TestUndoOfATrialBelowWhichWasRestored(t *testing.T) {
+	m, j, tuner := journalled(t, 10)
+	apply(t, tuner, pinTo(1, 10))
+	tried := journal.Record{Kind: journal.Begin, Changes: []change.Change{{Object: attr.Object{PID: 10, TID: 10, StartTicks: 1010}, Attribute: attr.Affinity,
+		Status: attr.Planned, Before: cpuset.Of(1), After: cpuset.Of(0, 1, 2, 3), Tried: []attr.Value{cpuset.Of(2), cpuset.Of(0, 1, 2, 3)}}}}
+	_, err := j.Append(&tried) // and no end, as the disk was full
+	require.NoError(t, err)
+	undo(t, tuner, change.UndoRequest{IDs: []uint64{1}})
+	assert.Equal(t, "0-3", m.Task(10).Affinity.String())
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, "0-3", m.Task(10).Affinity.String())
+}
+
 // A child that has exactly what was set gets what was there before, whatever it has that from.
 func TestUndoAsksNotFromWhomAChildHasIt(t *testing.T) {
 	for _, reset := range []bool{false, true} {

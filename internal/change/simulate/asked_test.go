@@ -67,11 +67,11 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 	return ""
 }
 
-// exactly reports whether the cell has what piton has set, or had begun to, for a thread of its process or
-// of one that it descends from, and is given what that had before.
+// exactly reports whether the cell has, or newer entries found, what piton has set, or had begun to, for a
+// thread of its process or of one that it descends from, and is given what that had before.
 func (a *actor) exactly(c *cell, v attr.Value) bool {
 	return slices.ContainsFunc(a.kin(c), func(k *cell) bool {
-		return k.hadValue(v) && (k.ours && k.hadValue(c.value) || a.begun(k, c.value))
+		return k.hadValue(v) && slices.ContainsFunc(append(c.had, c.value), func(x attr.Value) bool { return k.ours && k.hadValue(x) || a.begun(k, x) })
 	})
 }
 

@@ -42,7 +42,9 @@ func (a *actor) judge(o change.Outcome, err error) {
 		return // its exit code says no more than that
 	}
 	if err != nil && !o.Changed() || err == nil && (verdict == change.Failed || verdict == change.NotPermitted) {
-		if c := a.changed(); c != nil && !a.disk.lostEntryOf(a) { // else another entry may have its number, and be undone
+		c := a.changed()
+		restored := c != nil && errors.Is(err, change.ErrUndone) && same(c.value, c.base) // with an older entry, which had found it
+		if c != nil && !restored && !a.disk.lostEntryOf(a) {                              // else another entry may have its number, and be undone
 			a.violate("%s says that nothing was changed (verdict %d, %v), and %s was", a.name, verdict, err, c)
 		}
 	}
