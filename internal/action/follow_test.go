@@ -28,7 +28,7 @@ import (
 type bystander struct{ change.Guard }
 
 func (b bystander) Arm(time.Duration) (change.Guard, error) { return b, nil }
-func (bystander) Undone([]uint64) (bool, error)             { return false, nil }
+func (bystander) Undone(e []uint64) ([]uint64, error)       { return e, nil }
 func (bystander) List() ([]change.GuardState, error)        { return nil, nil }
 func (bystander) Tell([]byte) error                         { return nil }
 func (bystander) Stands() error                             { return nil }

@@ -19,7 +19,7 @@ import (
 type standing struct{ change.Guard }
 
 func (s standing) Arm(time.Duration) (change.Guard, error) { return s, nil }
-func (standing) Undone([]uint64) (bool, error)             { return false, nil }
+func (standing) Undone(e []uint64) ([]uint64, error)       { return e, nil }
 func (standing) List() ([]change.GuardState, error)        { return nil, nil }
 func (standing) Tell([]byte) error                         { return nil }
 func (standing) Stands() error                             { return nil }

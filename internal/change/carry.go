@@ -148,24 +148,28 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	return r.result, err
 }
 
-// disarm ends the guards of what is undone. One that was reverting at the moment may have
-// written what older entries had left, which are undone as well.
+// disarm ends the guards of what is undone. One that had begun to revert, or has ended meanwhile, may
+// have written what older entries had left, which are undone as well.
 func (r *run) disarm(ctx context.Context) error {
 	r.result.Undone = r.undone()
 	if len(r.result.Undone) == 0 || r.t.o.Guards == nil {
 		return nil
 	}
-	reverting, err := r.t.o.Guards.Undone(r.result.Undone)
+	idle, err := r.t.o.Guards.Undone(r.result.Undone)
 	if err != nil {
 		r.warn(fmt.Sprintf("a guard may revert it once more: %v", err))
 	}
-	if !reverting {
+	came := func(id uint64) bool { return slices.Contains(r.result.Undone, id) && !slices.Contains(idle, id) }
+	if !slices.ContainsFunc(r.plan.guarded, came) {
 		return nil
 	}
+	err = nil
 	for pass, changed := 0, true; changed && err == nil && pass < passesMost; pass++ { // threads are born meanwhile
 		changed, err = r.also(ctx, r.plan.inForce, func(Change) bool { return true })
 	}
-	r.result.Undone = r.undone()
+	if r.result.Undone = r.undone(); err != nil {
+		r.result.Undone = nil // what the guard has made of it was not looked at
+	}
 	return err
 }
 

@@ -81,6 +81,8 @@ type Plan struct {
 
 	follow []follow // where new threads may appear meanwhile
 	undo   []undone // which changes stand for which entry of Undoes
+	// guarded are entries that a guard was to revert when their undo was planned.
+	guarded []uint64
 	// lapsed are the changes of an undo that the kernel has undone as CPUs went offline, with
 	// those CPUs as far as they are known (attr.View.Lapsed).
 	lapsed map[attr.Key]cpuset.Set

@@ -141,9 +141,9 @@ func (g *guards) Arm(after time.Duration) (change.Guard, error) {
 	return g, g.refuse
 }
 
-func (g *guards) Undone(entries []uint64) (reverting bool, err error) {
+func (g *guards) Undone(entries []uint64) (idle []uint64, err error) {
 	g.undone = append(g.undone, entries...)
-	return false, nil
+	return entries, nil
 }
 
 func (g *guards) List() ([]change.GuardState, error) { return g.others, nil }

@@ -143,6 +143,9 @@ func (u *undoer) guarded(chosen map[uint64]bool) {
 		here := o.Entry
 		here.Undone = false // by a guard, which does not know of newer entries
 		u.unconfirmed[o.ID] = o.Unconfirmed() && !chosen[o.ID] && here.Undoable()
+		if o.Guard != nil {
+			u.plan.guarded = append(u.plan.guarded, o.ID)
+		}
 	}
 }
 

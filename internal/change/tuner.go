@@ -92,9 +92,9 @@ type Guards interface {
 	Arm(after time.Duration) (Guard, error)
 	// List returns the guards of the journal that have not decided.
 	List() ([]GuardState, error)
-	// Undone ends the guards of entries of which nothing is left in force, and reports
-	// whether one was reverting at the moment; it has ended by then, or takes too long.
-	Undone(entries []uint64) (reverting bool, err error)
+	// Undone ends the guards of entries of which nothing is left in force, and returns the entries
+	// of those that had not begun to revert. One that had has ended by then, or takes too long.
+	Undone(entries []uint64) (idle []uint64, err error)
 }
 
 // Guard is a guard that was started by this process.

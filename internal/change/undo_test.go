@@ -185,16 +185,16 @@ type reverting struct {
 	revert func()
 }
 
-func (g *reverting) Undone([]uint64) (bool, error) {
+func (g *reverting) Undone([]uint64) ([]uint64, error) {
 	g.revert()
-	return true, nil
+	return nil, nil
 }
 
 // TestUndoAfterAGuardFindsNewborns: a thread is born while what the guard wrote is restored.
 func TestUndoAfterAGuardFindsNewborns(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
-	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: &reverting{revert: func() {
+	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: &reverting{guards: guards{others: []change.GuardState{{Entry: 1, Waiting: true}}}, revert: func() {
 		require.NoError(t, m.SetAffinity(10, cpuset.Of(1)))
 		m.Before("SetAffinity", 10, func() { m.SpawnAs(10, 11, kernelfake.Task{Affinity: cpuset.Of(1), Start: 3000}) })
 	}}})

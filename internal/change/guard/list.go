@@ -142,23 +142,25 @@ func (p *page) keep(from ...State) error {
 // endTime bounds how long a guard that is reverting is waited for.
 const endTime = 500 * time.Millisecond
 
-// Undone ends the guards of entries of which nothing is left in force. Those that are
-// reverting are waited for, and reported.
-func (l Launcher) Undone(entries []uint64) (reverting bool, err error) {
+// Undone ends the guards of entries of which nothing is left in force, and returns the entries of
+// those that had not begun to revert. Those that had are waited for.
+func (l Launcher) Undone(entries []uint64) (idle []uint64, err error) {
 	err = l.each(func(p *page) {
 		if !slices.Contains(entries, p.entry()) {
 			return
 		}
-		busy := p.state() == Reverting
-		p.decide(Undone, Waiting, Making, Reverting)
+		if p.decide(Undone, Waiting, Making) {
+			idle = append(idle, p.entry())
+			return
+		}
+		busy := p.decide(Undone, Reverting)
 		for end := p.host.Now() + endTime; busy && p.host.Now() < end; p.host.Sleep(step) {
-			reverting = true
 			if there, stopped := p.alive(); !there || stopped {
 				break
 			}
 		}
 	})
-	return reverting, err
+	return idle, err
 }
 
 // newer returns what returns the entries after a page's whose guards run and have not
