@@ -43,7 +43,7 @@ run: build ## build piton and open the tuner (ARGS='--headless -n 1' passes flag
 	@$(BIN) $(ARGS)
 
 test: ## run the tests that take up to 90 s on two CPUs, and go vet (kernel tests skip without root)
-	$(GO) run ./internal/dev/leftover -- $(GO) test -short -vet=all -p 4 -parallel 8 $$($(GO) list ./... | grep -v /internal/lab) # twice the CPUs: many tests wait
+	@$(GO) run ./internal/dev/leftover -- $(GO) test -short -vet=all -p 4 -parallel 8 $(filter-out piton/internal/lab%,$(shell $(GO) list ./...)) # twice the CPUs: many tests wait
 
 quick: fmt test simulate-defects arm64 ## what every commit must pass: format, vet, short tests, simulation (3 minutes, cold 10)
 
