@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -180,10 +181,13 @@ func (s *sentry) revert(why string) {
 	for !s.entry.Finished && !s.gone && !s.undone() {
 		s.beat()
 		if s.listen(step); s.gone || s.entry.Finished {
+			before := s.reverted
 			if s.entry.Origin.Kind == journal.ByTrial {
-				clear(s.reverted) // it may have set a value once more
+				s.reverted = nil // it may have set a value once more
 			}
 			s.back(why, true) // and record that nothing is left of it
+			maps.Copy(s.reverted, before)
+			s.pending = slices.DeleteFunc(s.pending, func(c attr.Change) bool { return s.reverted[c.Key()] })
 		}
 	}
 	s.awaitTurn(why)
