@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -183,7 +184,8 @@ func TestAllThreads(t *testing.T) {
 	}
 	text := h.run("ionice", fmt.Sprint(pid), "best-effort:6")
 	require.Zero(t, text.code, text.err)
-	assert.Equal(t, 2, strings.Count(text.out, "\n"), "threads that read the same are one row: %s", text.out)
+	old := regexp.MustCompile(`(?m)done +-$`).FindAllString(text.out, -1) // the runtime may start a thread meanwhile
+	assert.Len(t, old, 1, "threads that read the same are one row: %s", text.out)
 
 	one := h.run("ionice", "--thread", fmt.Sprint(pid), "best-effort:5", "-o", "json")
 	require.Zero(t, one.code, one.err)
