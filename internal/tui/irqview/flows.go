@@ -34,7 +34,6 @@ type flows struct {
 	topo *topology.Topology
 }
 
-// entrance is where packets come in.
 type entrance struct {
 	netns        uint32
 	index, queue int
@@ -93,7 +92,6 @@ func (v *View) Follow(s *sample.Sample, topo *topology.Topology) {
 	f.list()
 }
 
-// list chooses the rows anew.
 func (f *flows) list() {
 	var shown []field.Flow
 	for _, one := range model.Flows(f.seen.List, f.topo) {

@@ -82,25 +82,17 @@ func (v *View) Tick() tea.Cmd {
 	}
 }
 
-// take shows what was read.
 func (v *View) take(t irq.Table, err error) tea.Cmd {
 	v.reading, v.read, v.err = false, true, err
 	if err != nil {
 		return nil
 	}
 	v.table = t
-	v.KeepTags(func(yield func(string) bool) {
-		for i := range t.Rows {
-			if !yield(entry{Row: &t.Rows[i]}.Name()) {
-				return
-			}
-		}
-	})
+	v.KeepTags(len(t.Rows), func(i int) string { return entry{Row: &t.Rows[i]}.Name() })
 	v.relist()
 	return nil
 }
 
-// relist chooses the rows anew.
 func (v *View) relist() {
 	numbered, named, softirqs := field.Interrupts(&v.table, v.filter, true)
 	entries := slices.DeleteFunc(numbered, func(e entry) bool { return !v.reaches(e.Row) })
@@ -110,7 +102,6 @@ func (v *View) relist() {
 	v.Load(entries, slices.ContainsFunc(v.table.Rows, func(r irq.Row) bool { return r.Rate.OK }))
 }
 
-// reaches reports whether a line concerns the CPUs that are looked at.
 func (v *View) reaches(r *irq.Row) bool {
 	if v.cpus.Empty() {
 		return true

@@ -10,10 +10,8 @@ import (
 	"piton/internal/irq"
 )
 
-// maxBreakdown is how many CPUs the foot names.
 const maxBreakdown = 6
 
-// breakdown is the CPUs that took the line, most first.
 func (v *View) breakdown(r irq.Rate) string {
 	if !r.OK {
 		return "no rate yet: it takes two readings with the same handlers"

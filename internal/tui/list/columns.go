@@ -11,7 +11,6 @@ import (
 // Draw adds a cell in exactly width cells, in styles of its own.
 type Draw[R any] func(dst []byte, r R, th *theme.Theme, width int) []byte
 
-// slot is a column as it is drawn.
 type slot[R any] struct {
 	*field.Column[R]
 	width int
@@ -34,7 +33,6 @@ func (l *List[K, R]) SetColumns(columns []field.Column[R]) {
 	l.Scroll(0)
 }
 
-// column finds a column by its ID, nil when there is none.
 func (l *List[K, R]) column(id string) *field.Column[R] {
 	if i := slices.IndexFunc(l.columns, func(c field.Column[R]) bool { return c.ID == id }); i >= 0 {
 		return &l.columns[i]

@@ -132,7 +132,6 @@ func (l *List[K, R]) moveTo(i int) {
 	l.reveal()
 }
 
-// reveal scrolls so that the cursor's row is shown.
 func (l *List[K, R]) reveal() {
 	l.top = max(min(l.top, l.cursor), l.cursor-l.height+1)
 	l.clampTop()

@@ -124,7 +124,7 @@ func TestTags(t *testing.T) {
 	l.Load(items(0, 3), true)
 	assert.Len(t, l.TagsShown(), 1)
 	assert.Equal(t, 2, l.Tags())
-	l.KeepTags(slices.Values([]int{1, 2}))
+	l.KeepTags(2, func(i int) int { return i + 1 })
 	assert.Equal(t, 1, l.Tags())
 	l.Untag()
 	assert.Equal(t, 1, l.Count())

@@ -118,7 +118,6 @@ func (l *List[K, R]) heading() string {
 	return widget.Cut(string(th.Header.Close(dst)), d.width, "")
 }
 
-// row draws the i-th row.
 func (l *List[K, R]) row(i int) string {
 	d := &l.drawn
 	th := d.th
@@ -185,7 +184,6 @@ func zero(text string) bool {
 	return digits
 }
 
-// cell adds one cell in exactly its width.
 func (l *List[K, R]) cell(dst []byte, r R, s *slot[R]) []byte {
 	th, skip := l.drawn.th, 0
 	if s.Width == 0 {

@@ -1,8 +1,5 @@
 package list
 
-import "iter"
-
-// tagOf is the object that a tag on a row is of.
 func (l *List[K, R]) tagOf(r R) (K, bool) {
 	if l.TagOf != nil {
 		return l.TagOf(r)
@@ -90,14 +87,14 @@ func (l *List[K, R]) Count() int {
 	return min(1, len(l.rows))
 }
 
-// KeepTags forgets the tags of objects that are not there any more.
-func (l *List[K, R]) KeepTags(there iter.Seq[K]) {
+// KeepTags forgets the tags of objects that are not there any more; key names those n that are.
+func (l *List[K, R]) KeepTags(n int, key func(i int) K) {
 	if len(l.tags) == 0 {
 		return
 	}
-	kept := make(map[K]bool, len(l.tags))
-	for k := range there {
-		if l.tags[k] {
+	kept := map[K]bool{}
+	for i := range n {
+		if k := key(i); l.tags[k] {
 			kept[k] = true
 		}
 	}

@@ -106,13 +106,8 @@ func (t *Table) Load(m *model.Model) {
 		t.setColumns(t.at.cells)
 	}
 	t.rebuild()
-	t.KeepTags(func(yield func(Key) bool) {
-		for _, task := range t.summed.Sample.Tasks {
-			if !yield(KeyOf(task)) {
-				return
-			}
-		}
-	})
+	tasks := t.summed.Sample.Tasks
+	t.KeepTags(len(tasks), func(i int) Key { return KeyOf(tasks[i]) })
 }
 
 // Model is what is shown; nil before the first Load.
@@ -194,7 +189,6 @@ func (t *Table) rebuild() {
 	t.List.Load(t.rows, t.m.Elapsed > 0)
 }
 
-// shows decides whether a task has a row.
 func (t *Table) shows(i int) bool {
 	task := t.m.Sample.Tasks[i]
 	switch {
