@@ -15,7 +15,6 @@ type advice struct {
 	full    string
 }
 
-// advise finds the remedy for an entry of the ledger.
 func (v *View) advise(e *model.LedgerEntry) advice {
 	switch e.Kind {
 	case sample.StayIRQ:

@@ -16,7 +16,6 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// words is a column of texts.
 func words[R any](id, title string, width, tight, rank int, text func(R) string) field.Column[R] {
 	return field.Column[R]{ID: id, Title: title, Width: width, Tight: tight, Rank: rank, Text: text}
 }
@@ -27,7 +26,6 @@ func figures[R any, V float64 | time.Duration](id, title string, tight, rank int
 		Value: func(r R) any { return float64(value(r)) }, Text: func(r R) string { return text(value(r)) }}
 }
 
-// tid is a column of numbers of tasks.
 func tid[R any](rank int, of func(R) kernel.TID) field.Column[R] {
 	return field.Column[R]{ID: "tid", Title: "TID", Width: 7, Rank: rank, Right: true, Names: true,
 		Text: func(r R) string { return fmt.Sprint(of(r)) }}
@@ -36,7 +34,6 @@ func tid[R any](rank int, of func(R) kernel.TID) field.Column[R] {
 // always is a tone for all rows.
 func always[R any](tone field.Tone) func(R) field.Tone { return func(R) field.Tone { return tone } }
 
-// newCores is the list of CPUs, in display order at first.
 func (v *View) newCores() *list.List[cpuset.CPU, *model.CPU] {
 	columns := field.Pick(field.CPUColumns, "cpu", "busy", "in_per_s", "out_per_s", "pinned")
 	columns[0].Tone = always[*model.CPU](field.Strong)
@@ -70,7 +67,6 @@ func (v *View) loadCores() {
 	v.cores.Load(rows, true)
 }
 
-// newTasks is the list of the tasks behind a cell.
 func (v *View) newTasks() *list.List[kernel.TID, model.MoveTask] {
 	count := func(t model.MoveTask) float64 { return float64(t.Count) }
 	return list.New(func(t model.MoveTask) kernel.TID { return t.TID }, "moves",
@@ -88,7 +84,6 @@ type mover struct {
 	perS float64
 }
 
-// mostMovers is how many of the tasks that move most are listed.
 const mostMovers = 64
 
 // rankMovers lists the tasks by moves in the window; where moves are not told
@@ -114,7 +109,6 @@ func (v *View) rankMovers() {
 	})
 }
 
-// newMovers is the list of the tasks that move most.
 func (v *View) newMovers() *list.List[kernel.TID, mover] {
 	l := list.New(func(m mover) kernel.TID { return m.TID }, "rate", v.moverColumns()...)
 	l.Draws = map[string]list.Draw[mover]{
@@ -170,7 +164,6 @@ type entryKey struct {
 	num  int
 }
 
-// newLedger is a list of what took a CPU's time.
 func (v *View) newLedger() *list.List[entryKey, model.LedgerEntry] {
 	run := func(e model.LedgerEntry) time.Duration { return e.Run }
 	seconds := func() float64 { return max(v.booked.value.Span.Seconds(), 1e-9) }

@@ -77,7 +77,6 @@ func (d *division) pair(i, j int, arrow string) string {
 	return "within " + d.parts[i].name
 }
 
-// where is the node and cache of a CPU.
 func (v *View) where(cpu cpuset.CPU) string {
 	g := v.grouped(model.ByCPU)
 	if i := g.Index(cpu); i >= 0 && g.Level == model.ByCPU {
@@ -98,7 +97,6 @@ func (v *View) levels() []model.MoveLevel {
 	return out
 }
 
-// cellOf is a cell with its number of moves.
 type cellOf struct {
 	i, j  int
 	count uint32

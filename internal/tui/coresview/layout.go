@@ -25,7 +25,6 @@ type layout struct {
 	dividers border // borders that get a line between rows: from this one up
 }
 
-// visible is the part of the groups that the window shows.
 type visible struct{ from, to int }
 
 // plan lays the map out in width × height cells, headings included, around the
@@ -71,7 +70,6 @@ func (l *layout) own(i int) string {
 	return l.parts[i].name
 }
 
-// fits reports whether all of the map can be shown.
 func (l *layout) fits() bool {
 	n := len(l.parts)
 	return l.cols == visible{0, n} && l.rows == visible{0, n}
@@ -88,7 +86,6 @@ func (l *layout) spread(from, to int) int {
 	return w
 }
 
-// fitColumns are the columns that fit around j.
 func (l *layout) fitColumns(width, j int) visible {
 	n := len(l.parts)
 	if l.spread(0, n) <= width {

@@ -10,7 +10,6 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// mapper draws the map once.
 type mapper struct {
 	layout
 	th    *theme.Theme
@@ -27,7 +26,6 @@ type glyph struct {
 	glyph rune
 }
 
-// lines draws headings and rows.
 func (r *mapper) lines() []string {
 	r.cells = make([]glyph, r.width)
 	for k := r.cols.from; k < r.cols.to; k++ {
@@ -47,7 +45,6 @@ func (r *mapper) lines() []string {
 	return out
 }
 
-// x is where a column begins.
 func (r *mapper) x(j int) int { return r.at[j-r.cols.from] }
 
 // put writes text whose runes are a cell wide each.

@@ -64,7 +64,6 @@ func beside(lines []string, left int, right []string) []string {
 	return out
 }
 
-// fillTo makes lines as many as the height.
 func fillTo(lines []string, height int) []string {
 	for len(lines) < height {
 		lines = append(lines, "")
@@ -72,12 +71,10 @@ func fillTo(lines []string, height int) []string {
 	return lines[:max(height, 0)]
 }
 
-// keyLine names the keys of what is shown.
 func keyLine(th *theme.Theme, width int, pairs ...string) string {
 	return " " + rows.Keys(th, pairs...).Render(th, max(width-1, 0))
 }
 
-// renderMovers lists the tasks that move most in width × height cells.
 func (v *View) renderMovers(width, height int, th *theme.Theme) []string {
 	v.rankMovers()
 	lines := v.movers.Render(width, height, th)
@@ -87,7 +84,6 @@ func (v *View) renderMovers(width, height int, th *theme.Theme) []string {
 	return lines
 }
 
-// renderTasks lists the tasks behind a cell.
 func (v *View) renderTasks(width, height int, th *theme.Theme) string {
 	t, b, g := v.table(), v.tasksBehind(), v.grouped(v.shown)
 	i, j := v.cell(g)
@@ -110,7 +106,9 @@ func (v *View) renderTasks(width, height int, th *theme.Theme) string {
 // renderCores lists the CPUs, and where moves are not told apart says why; below
 // them the tasks that move most and the ledger of the CPU under the cursor.
 func (v *View) renderCores(width, height int, th *theme.Theme) string {
-	v.moved()
+	if v.cores.Len() > 0 {
+		v.cpu = v.cores.At()
+	}
 	var title rows.Row
 	title.Add(th.Title, " Cores")
 	title.Add(th.Strong, "  "+v.cores.Position())
@@ -239,7 +237,6 @@ func (v *View) ledgerHead(l *model.Ledger, position string, width int, th *theme
 	return []string{title.Render(th, width)}
 }
 
-// waiting is the reason why there are no figures yet.
 func (v *View) waiting() string {
 	if c := collector(v.m.Sample, "ledger"); c != nil && c.Err != nil {
 		return "CPU time by task needs eBPF: " + c.Err.Error()

@@ -201,7 +201,6 @@ func (v *View) cellClass(t *model.MoveTable, i, j int) string {
 	return strings.Join(parts, " + ")
 }
 
-// cellLine describes the cell under the cursor.
 func (v *View) cellLine(t *model.MoveTable, i, j, width int, th *theme.Theme) string {
 	var r rows.Row
 	r.Add(th.Strong, " "+v.grouped(v.shown).pair(i, j, th.Arrow))

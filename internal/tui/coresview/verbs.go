@@ -17,39 +17,15 @@ func (v *View) ready() bool { return v.m != nil && v.topo != nil }
 // NextWindow changes how far back figures reach: 1 s, 10 s, 1 min.
 func (v *View) NextWindow() { v.span = (v.span + 1) % len(spans) }
 
-// Move moves the cursor by lines.
-func (v *View) Move(by int) {
-	v.list().Move(by)
-	v.moved()
-}
-
-// Page moves the cursor by pages.
-func (v *View) Page(by int) {
-	v.list().Page(by)
-	v.moved()
-}
-
-// Home moves the cursor to the first cell or row.
-func (v *View) Home() {
-	v.list().Home()
-	v.moved()
-}
-
-// End moves the cursor to the last cell or row.
-func (v *View) End() {
-	v.list().End()
-	v.moved()
-}
-
-// Wheel moves the cursor by one line.
-func (v *View) Wheel(by int) { v.Move(cmp.Compare(by, 0)) }
+// Move, Page, Home, End and Wheel move the cursor of the map, or of the list that is shown.
+func (v *View) Move(by int)  { v.list().Move(by) }
+func (v *View) Page(by int)  { v.list().Page(by) }
+func (v *View) Home()        { v.list().Home() }
+func (v *View) End()         { v.list().End() }
+func (v *View) Wheel(by int) { v.Move(cmp.Compare(by, 0)) } // a line a notch
 
 // Click puts the cursor on the row on a line of the view, or sorts by a heading.
-func (v *View) Click(x, y int) (row bool) {
-	row = v.list().Click(x, y-v.listAt)
-	v.moved()
-	return row
-}
+func (v *View) Click(x, y int) (row bool) { return v.list().Click(x, y-v.listAt) }
 
 // Scroll moves the map's cursor by columns; in a ledger it goes to another CPU.
 func (v *View) Scroll(by int) {
@@ -100,13 +76,6 @@ func (v *View) list() cursor {
 		return v.ledger
 	}
 	return v.cores
-}
-
-// moved notes which CPU the cursor of the list of CPUs is on.
-func (v *View) moved() {
-	if v.present() == coreMode && v.cores.Len() > 0 {
-		v.cpu = v.cores.At()
-	}
 }
 
 // look chooses the CPU of the ledger and of the list of CPUs.
@@ -199,7 +168,6 @@ func (v *View) OpenLedger() {
 	}
 }
 
-// put moves the map's cursor to a cell.
 func (v *View) put(g *division, i, j int) {
 	v.from, v.to, v.placed = g.Groups[i].CPU, g.Groups[j].CPU, true
 }
@@ -245,7 +213,6 @@ func (v *View) stepCPU(by int) {
 	v.look(cpus[(i+len(cpus))%len(cpus)])
 }
 
-// online are the CPUs in display order.
 func (v *View) online() []cpuset.CPU {
 	return slices.DeleteFunc(slices.Clone(v.topo.Order()), func(id cpuset.CPU) bool { return !v.topo.Online.Has(id) })
 }

@@ -38,7 +38,6 @@ type Options struct {
 	IRQMovable func(irq int) (movable, known bool)
 }
 
-// mode is what the view shows.
 type mode uint8
 
 const (
@@ -123,7 +122,6 @@ type countKey struct {
 	of   *division
 }
 
-// bookKey is what a ledger was made of.
 type bookKey struct {
 	seq  uint64
 	span int
@@ -184,7 +182,6 @@ func (v *View) Note(m *model.Model) {
 	}
 }
 
-// wantsLedger reports whether a ledger is on the screen.
 func (v *View) wantsLedger() bool { return v.mode == ledgerMode || v.beside >= 0 }
 
 // Needs adds what has to be read for what is shown now.
@@ -206,7 +203,6 @@ func (v *View) present() mode {
 	return v.mode
 }
 
-// openLedger shows the ledger of one CPU alone.
 func (v *View) openLedger(cpu cpuset.CPU) {
 	if v.mode != ledgerMode {
 		v.back = v.mode
@@ -215,7 +211,6 @@ func (v *View) openLedger(cpu cpuset.CPU) {
 	v.look(cpu)
 }
 
-// book is the ledger of a CPU, added up once for each sample.
 func (v *View) book(cpu cpuset.CPU) *model.Ledger {
 	return v.booked.of(bookKey{v.m.Sample.Seq, v.span, cpu}, func() model.Ledger { return v.stays.Ledger(spans[v.span], cpu) })
 }

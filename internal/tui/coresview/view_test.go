@@ -256,7 +256,7 @@ func TestCPUsAreListed(t *testing.T) {
 	press(v, "home c")
 	check(t, "cpus", v)
 	press(v, "down")
-	assert.Equal(t, cpuset.CPU(4), v.cpu, "siblings are neighbours")
+	assert.Equal(t, cpuset.CPU(4), v.cores.At(), "siblings are neighbours")
 	press(v, "enter")
 	assert.Equal(t, ledgerMode, v.mode)
 	press(v, "esc")

@@ -13,10 +13,8 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// heatLegend names the steps of heatStep.
 var heatLegend = [...]string{"0", "<1", "1", "10", "100"}
 
-// heatStep is the shade of a rate.
 func heatStep(perS float64) int { return theme.HeatStep(perS, math.SmallestNonzeroFloat64, 1) }
 
 // share writes a part of a whole in at most six cells: "8.8 %", "0.04 %".
@@ -27,7 +25,6 @@ func share(part float64) string {
 	return chart.Percent(part)
 }
 
-// duration writes a time: "1.23 ms".
 func duration(d time.Duration) string { return chart.Quantity(d.Seconds(), "s") }
 
 // lastSpan names a window by what it really covers: "last 10 s".
@@ -50,7 +47,6 @@ func (v *View) Task(tid kernel.TID) *sample.Task {
 	return nil
 }
 
-// comm is a task's name, "" when it is not known.
 func comm(t *sample.Task) string {
 	if t == nil || t.ID == nil {
 		return ""
@@ -58,7 +54,6 @@ func comm(t *sample.Task) string {
 	return t.ID.Comm
 }
 
-// named is a task's name.
 func (v *View) named(tid kernel.TID) string {
 	return cmp.Or(comm(v.Task(tid)), v.moves.Name(tid), fmt.Sprintf("%d, ended", tid))
 }
@@ -71,7 +66,6 @@ func (v *View) lives(tid kernel.TID) field.Tone {
 	return field.Dim
 }
 
-// target names a task for the owner.
 func (v *View) target(tid kernel.TID) Target {
 	if t := v.Task(tid); t != nil {
 		return Target{TID: tid, TGID: t.TGID, StartTicks: t.StartTicks}
