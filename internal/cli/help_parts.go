@@ -9,6 +9,7 @@ import (
 	"piton/internal/action"
 	"piton/internal/cli/exit"
 	"piton/internal/field"
+	"piton/internal/group"
 	"piton/internal/tui"
 )
 
@@ -73,13 +74,11 @@ func keyCode(label string) string {
 
 // keyTables are the verbs of the screen by group.
 func keyTables(readonly bool) string {
-	verbs := tui.Specs(readonly)
 	var tables []string
-	for _, group := range tui.Groups {
+	for _, verbs := range group.By(tui.Specs(readonly), func(s *action.Spec) string { return s.Group }) {
 		var rows [][]string
-		for i := range verbs {
-			s := &verbs[i]
-			if s.Group != group || len(s.Keys) == 0 {
+		for _, s := range verbs {
+			if len(s.Keys) == 0 {
 				continue
 			}
 			command := ""
@@ -89,7 +88,7 @@ func keyTables(readonly bool) string {
 			rows = append(rows, []string{keyCode(s.Label), s.Help, command, asCode(s.ID)})
 		}
 		if rows != nil {
-			tables = append(tables, "## "+group+"\n\n"+markdownTable([]string{"key", "does", "command", "id"}, rows))
+			tables = append(tables, "## "+verbs[0].Group+"\n\n"+markdownTable([]string{"key", "does", "command", "id"}, rows))
 		}
 	}
 	return strings.Join(tables, "\n")

@@ -86,9 +86,9 @@ func terminal(a *app.App) (in, out *os.File, err error) {
 // screenOptions joins flags and saved settings; flags win.
 func screenOptions(a *app.App, m *watchcmd.Monitor) (tui.Options, tui.Settings, error) {
 	o := tui.Options{
-		Theme:    theme.Detect(theme.Wish{NoColor: a.NoColor, ASCII: a.ASCII}, a.Out, a.Env),
-		Interval: m.Interval.Duration, ReadOnly: !a.Live() || a.ReadOnly, Version: app.Version(), PID: os.Getpid(),
-		Columns: m.Columns, Sort: m.Sort, Filter: m.Filter, Threads: m.Threads,
+		Saved: tui.Saved{Theme: theme.Detect(theme.Wish{NoColor: a.NoColor, ASCII: a.ASCII}, a.Out, a.Env),
+			Interval: m.Interval.Duration, Columns: m.Columns, Sort: m.Sort},
+		ReadOnly: !a.Live() || a.ReadOnly, Version: app.Version(), PID: os.Getpid(), Filter: m.Filter, Threads: m.Threads,
 	}
 	if err := m.Check(); err != nil {
 		return o, nil, err

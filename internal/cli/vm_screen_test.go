@@ -39,7 +39,7 @@ func openLiveScreen(t *testing.T, h *home, width, height int) *liveScreen {
 		<-ended
 		require.NoError(t, s.Close())
 	})
-	deps, err := screenDeps(a, tui.Options{Interval: time.Second}, nil, s)
+	deps, err := screenDeps(a, tui.Options{Saved: tui.Saved{Interval: time.Second}}, nil, s)
 	require.NoError(t, err)
 	deps.Priority = nil // emulated CPUs are slow
 	l := &liveScreen{t: t, m: tui.New(deps), msgs: make(chan tea.Msg, 100)}

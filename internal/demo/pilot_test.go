@@ -44,7 +44,7 @@ func fly(t *testing.T, cpus, width, height int, do func(p *pilot)) {
 		m, err := New(cpus, 1)
 		require.NoError(t, err)
 		p := &pilot{t: t, machine: m, width: width, height: height, out: make(chan *sample.Sample)}
-		p.screen = tui.New(m.Deps(tui.Options{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second, Version: "demo"}, p))
+		p.screen = tui.New(m.Deps(tui.Options{Saved: tui.Saved{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second}, Version: "demo"}, p))
 		p.Loop = tuitest.NewLoop(func(msg tea.Msg) tea.Cmd {
 			_, cmd := p.screen.Update(msg)
 			return cmd

@@ -40,15 +40,15 @@ func (m *Model) askAffinity() tea.Cmd {
 	return func() tea.Msg {
 		var err error
 		if o.Current, o.Mixed, err = masks(tuning, targets); err != nil {
-			return saying(bad, err.Error())
+			return m.saying(bad, err.Error())
 		}
 		// Without the cpuset the editor offers every CPU, and the plan says no.
 		if allowed, _, err := tuning.Cpuset(pid); err == nil && len(targets) == 1 {
 			o.Allowed = allowed
 		}
-		return resume(func(m *Model) tea.Cmd {
+		return func() tea.Cmd {
 			return m.openAffinity(o, targets)
-		})
+		}
 	}
 }
 
@@ -56,7 +56,7 @@ func (m *Model) openAffinity(o dialog.AffinityOptions, targets []change.Target) 
 	d := dialog.NewAffinity(o)
 	return m.dialogs.Push(d, dialog.Answered(func(cpus cpuset.Set) tea.Cmd {
 		set := []attr.Setting{attr.SetAffinity(cpus)}
-		if d.MemoryFollows() {
+		if d.MemoryFollows {
 			set = append(set, attr.SetMemoryNear(cpus))
 		}
 		return m.begin(tune("affinity", o.Subject, targets, action.Tuning{Set: set}))
@@ -79,7 +79,6 @@ func masks(tuning Tuning, targets []change.Target) (all cpuset.Set, mixed bool, 
 	return all, mixed, err
 }
 
-// present is what a target has now of an attribute.
 func present(tuning Tuning, a attr.Attribute, t change.Target) (attr.Value, error) {
 	v, err := tuning.Value(a, t.TID)
 	if err != nil {
@@ -99,7 +98,6 @@ func (m *Model) load() dialog.LoadMsg {
 	return load
 }
 
-// askPolicy asks for policy, real-time priority and what goes with them.
 func (m *Model) askPolicy() tea.Cmd {
 	targets, subject := m.targets()
 	first := m.table.Targets()[0]
@@ -109,11 +107,11 @@ func (m *Model) askPolicy() tea.Cmd {
 	tuning := m.deps.Tuning
 	return func() tea.Msg {
 		o.Autogroup, o.Leftover = tuning.Autogrouped(t.TGID), tuning.Leftover()
-		return resume(func(m *Model) tea.Cmd {
+		return func() tea.Cmd {
 			return m.dialogs.Push(dialog.NewPolicy(o), dialog.Answered(func(set []attr.Setting) tea.Cmd {
 				return m.begin(tune("policy", subject, targets, action.Tuning{Set: set}))
 			}))
-		})
+		}
 	}
 }
 
@@ -131,13 +129,13 @@ func (m *Model) askIOPrio() tea.Cmd {
 			}
 		}
 		if err != nil {
-			return saying(bad, err.Error())
+			return m.saying(bad, err.Error())
 		}
-		return resume(func(m *Model) tea.Cmd {
+		return func() tea.Cmd {
 			return m.dialogs.Push(dialog.NewIOPriority(subject, kernel.IOPrio(now.(attr.IOPrioValue))), dialog.Answered(func(p kernel.IOPrio) tea.Cmd {
 				return m.begin(tune("I/O priority", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetIOPrio(p)}}))
 			}))
-		})
+		}
 	}
 }
 
@@ -167,7 +165,6 @@ func processOf(r field.Row) field.Row {
 	return r
 }
 
-// askSignal asks which signal to send to the targets' processes.
 func (m *Model) askSignal() tea.Cmd {
 	targets, subject := m.processes()
 	return m.dialogs.Push(dialog.NewSignals(subject), dialog.Answered(func(n int) tea.Cmd {
@@ -188,7 +185,6 @@ func (m *Model) confirmSignal(sig syscall.Signal, targets []change.Target, subje
 	})
 }
 
-// send signals the processes, beside the screen.
 func (m *Model) send(sig syscall.Signal, targets []change.Target) tea.Cmd {
 	tuning := m.deps.Tuning
 	return func() tea.Msg {
@@ -200,13 +196,13 @@ func (m *Model) send(sig syscall.Signal, targets []change.Target) tea.Cmd {
 				first = cmp.Or(first, err)
 			}
 		}
-		return resume(func(m *Model) tea.Cmd {
+		return func() tea.Cmd {
 			m.deps.Sampler.Refresh()
 			if first != nil {
 				return m.say(bad, fmt.Sprintf("signal %d sent to %d of %s: %v", int(sig), sent, chart.Plural(len(targets), "process"), first))
 			}
 			return m.say(good, fmt.Sprintf("signal %d (%s) sent to %s", int(sig), field.Clean(sig.String()), chart.Plural(sent, "process")))
-		})
+		}
 	}
 }
 
@@ -263,7 +259,6 @@ func (m *Model) setFilter(f *field.Filter) tea.Cmd {
 	return m.change(func(v *proctable.View) { v.Filter = f })
 }
 
-// askUser offers the owners that there are.
 func (m *Model) askUser() tea.Cmd {
 	if m.model == nil {
 		return nil
@@ -301,7 +296,6 @@ func (m *Model) askSort() tea.Cmd {
 	return m.dialogs.Push(dialog.NewSort(field.Columns, current), dialog.Answered(m.sortByID))
 }
 
-// askSetup opens the setup: delay, core panel, meters, columns.
 func (m *Model) askSetup() tea.Cmd {
 	l := m.layouts.Present()
 	now := dialog.Settings{Delay: m.interval, Panel: m.panelMode.String(), Meters: m.meters, Layout: l.Name,
@@ -397,8 +391,8 @@ func (m *Model) keep() tea.Cmd {
 	store := m.deps.Settings
 	return func() tea.Msg {
 		if err := store.Save(s); err != nil {
-			return saying(bad, "settings not saved: "+err.Error())
+			return m.saying(bad, "settings not saved: "+err.Error())
 		}
-		return saying(good, "settings kept")
+		return m.saying(good, "settings kept")
 	}
 }

@@ -20,7 +20,7 @@ func crowded(b *testing.B) (*Model, []*model.Model) {
 	topo := topologytest.Sized(8)
 	machine := tuitest.New(topo)
 	machine.Crowd(5000)
-	m := New(Deps{Options: Options{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second},
+	m := New(Deps{Options: Options{Saved: Saved{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second}},
 		Sampler: &fakeSampler{out: make(chan *sample.Sample)}, Topology: topo, Inspect: fakeInspector{}, Tuning: &fakeTuning{}})
 	m.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
 	var models []*model.Model

@@ -37,7 +37,6 @@ type chooser struct {
 	over      cpuset.Set // the CPUs that the drag is over
 }
 
-// active reports whether CPUs are being chosen, by key or mouse.
 func (c *chooser) active() bool { return c.on || c.drag }
 
 // context is where keys are looked up.
@@ -51,7 +50,6 @@ func (m *Model) context() action.Context {
 	return m.view
 }
 
-// focusPanel gives the keys to the core panel, or back to the view.
 func (m *Model) focusPanel() tea.Cmd {
 	if m.chooser.on {
 		return m.leavePanel()
@@ -84,7 +82,6 @@ func (m *Model) leavePanel() tea.Cmd {
 	return nil
 }
 
-// pointAt puts the cursor on one CPU.
 func (m *Model) pointAt(cpu cpuset.CPU) { m.chooser.cpu, m.chooser.wide = cpu, 0 }
 
 // region is what is under the panel's cursor.
@@ -116,7 +113,6 @@ func (m *Model) stepCPU(dx, dy int) {
 	}
 }
 
-// edgeCPU puts the panel's cursor on the first or the last CPU.
 func (m *Model) edgeCPU(last bool) {
 	order := slices.Clone(m.deps.Topology.Order())
 	if last {
@@ -127,7 +123,6 @@ func (m *Model) edgeCPU(last bool) {
 	}
 }
 
-// typeCPU jumps to the CPU whose number the digits so far make.
 func (m *Model) typeCPU(digit string) tea.Cmd {
 	m.digits += digit
 	if n, err := strconv.Atoi(m.digits); err != nil || !m.deps.Topology.Online.Has(cpuset.CPU(n)) {
@@ -251,11 +246,6 @@ func (m *Model) dropName(at corepanel.Region) string {
 	return at.Name
 }
 
-// choosable reports whether CPUs can be chosen in a view.
-func choosable(v action.Context) bool {
-	return v == action.Processes || v == action.Cores || v == action.IRQs
-}
-
 // tick ticks the CPUs under the panel's cursor, or takes their ticks away: for
 // what is grabbed, where to drop it; else for the list, what to show.
 func (m *Model) tick() tea.Cmd {
@@ -275,7 +265,6 @@ func toggle(set, cpus cpuset.Set) cpuset.Set {
 	return set.Or(cpus)
 }
 
-// untick takes all ticks away.
 func (m *Model) untick() tea.Cmd {
 	if h := m.chooser.held; h != nil {
 		h.on = cpuset.Set{}

@@ -32,21 +32,12 @@ type Sampler interface {
 
 // Options is what the command line and the configuration say about the screen.
 type Options struct {
-	Theme    theme.Options
-	Interval time.Duration
+	Saved
 	ReadOnly bool // another root is read: nothing may be changed
 	Version  string
-	PID      int // piton's own, to show what it costs
-
-	Columns []string // of the layout main; see proctable.Layout
-	Sort    string
-	Layouts []proctable.Layout // the user's own, and what is changed of the others
-	Filter  string             // initial filter, already checked
-	Threads bool
-	Panel   string   // "full", "folded" or "hidden"
-	Meters  []string // ids; empty = the usual ones
-	// Keys are the user's keys of verbs, by the verb's ID; see CheckKeys.
-	Keys map[string][]string
+	PID      int    // piton's own, to show what it costs
+	Filter   string // initial filter, already checked
+	Threads  bool
 }
 
 // Deps is everything that the screen works with. Tests give fakes.
@@ -97,14 +88,14 @@ type Settings interface {
 
 // Saved is what outlives a session. Theme and Keys are only read: the user writes them.
 type Saved struct {
-	Columns  []string // of the layout main
+	Columns  []string // of the layout main; see proctable.Layout
 	Sort     string
-	Layouts  []proctable.Layout
+	Layouts  []proctable.Layout // the user's own, and what is changed of the others
 	Interval time.Duration
-	Panel    string
-	Meters   []string
-	Theme    theme.Options       // Name and Colors alone
-	Keys     map[string][]string // by the id of an action, as they are written
+	Panel    string              // "full", "folded" or "hidden"
+	Meters   []string            // ids; empty = the usual ones
+	Theme    theme.Options       // Name and Colors alone are kept
+	Keys     map[string][]string // by the id of an action, as they are written; see CheckKeys
 }
 
 // Run shows the screen until the user quits or ctx ends. A benchmark or a search that

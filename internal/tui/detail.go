@@ -55,20 +55,17 @@ func (m *Model) noProcess() tea.Cmd {
 	return m.say(info, "this row is a control group: select one of its processes")
 }
 
-// toggleDetail opens or closes the pane.
 func (m *Model) toggleDetail() tea.Cmd {
 	m.detailed = !m.detailed
 	m.detail.Leave()
 	return m.noteDetail()
 }
 
-// leaveThreads gives the keys back to the process table.
 func (m *Model) leaveThreads() tea.Cmd {
 	m.detail.Leave()
 	return m.noteDetail()
 }
 
-// inThreads reports whether the pane's thread list has the keys.
 func (m *Model) inThreads() bool { return m.detailed && m.detail.Focused() }
 
 // followThreads has the pane show the thread under the cursor of its list.
@@ -93,12 +90,12 @@ func (m *Model) noteDetail() tea.Cmd {
 	pid, in := row.Task().TGID, m.deps.Inspect
 	return tea.Batch(m.readFacts(pid), func() tea.Msg {
 		reading := in.Read(pid)
-		return resume(func(m *Model) tea.Cmd {
+		return func() tea.Cmd {
 			if row, ok := m.table.Process(); ok && m.detailed {
 				m.detail.Take(reading, row)
 			}
 			return nil
-		})
+		}
 	})
 }
 
@@ -115,12 +112,12 @@ func (m *Model) readFacts(pid kernel.TID) tea.Cmd {
 		began := time.Now()
 		facts := in.Facts(pid)
 		took := time.Since(began)
-		return resume(func(m *Model) tea.Cmd {
+		return func() tea.Cmd {
 			m.factReads.busy = false
 			m.factReads.next = time.Now().Add(max(factsEvery, factsShare*took))
 			m.detail.TakeFacts(facts)
 			return nil
-		})
+		}
 	}
 }
 
@@ -134,14 +131,6 @@ func (m *Model) detailHeight(width, height int) int {
 	return min(m.detail.Height(row, width), height*3/5)
 }
 
-func (m *Model) detailBody(width, height int) []string {
-	row, ok := m.table.Process()
-	if !ok {
-		return nil
-	}
-	return m.detail.Render(row, width, height, m.th)
-}
-
 // readProcess reads something about the process under the cursor, beside the screen.
 func (m *Model) readProcess(read func(in Inspector, pid kernel.TID) tea.Msg) tea.Cmd {
 	row, ok := m.table.Process()
@@ -152,30 +141,27 @@ func (m *Model) readProcess(read func(in Inspector, pid kernel.TID) tea.Msg) tea
 	return func() tea.Msg { return read(in, pid) }
 }
 
-// showingText opens a dialog of lines.
-func showingText(title string, lines []string) tea.Msg {
-	return resume(func(m *Model) tea.Cmd { return m.dialogs.Push(dialog.NewText(title, lines), nil) })
+func (m *Model) showingText(title string, lines []string) tea.Msg {
+	return func() tea.Cmd { return m.dialogs.Push(dialog.NewText(title, lines), nil) }
 }
 
-// showEnvironment reads the environment of the process under the cursor.
 func (m *Model) showEnvironment() tea.Cmd {
 	return m.readProcess(func(in Inspector, pid kernel.TID) tea.Msg {
 		vars, err := in.Environ(pid)
 		switch {
 		case err != nil:
-			return saying(bad, "environment of "+itoa(pid)+" not readable: "+err.Error())
+			return m.saying(bad, "environment of "+itoa(pid)+" not readable: "+err.Error())
 		case len(vars) == 0:
-			return saying(info, "process "+itoa(pid)+" has no environment")
+			return m.saying(info, "process "+itoa(pid)+" has no environment")
 		}
-		return showingText("Environment of "+itoa(pid), vars)
+		return m.showingText("Environment of "+itoa(pid), vars)
 	})
 }
 
-// showFiles lists the open files of the process under the cursor.
 func (m *Model) showFiles() tea.Cmd {
 	return m.readProcess(func(in Inspector, pid kernel.TID) tea.Msg {
 		facts := in.Facts(pid)
-		return showingText("Open files of "+itoa(pid), facts.FileLines())
+		return m.showingText("Open files of "+itoa(pid), facts.FileLines())
 	})
 }
 
@@ -201,7 +187,7 @@ func (m *Model) trace() tea.Cmd {
 		if failure == "" {
 			return nil
 		}
-		return saying(bad, failure)
+		return m.saying(bad, failure)
 	})
 }
 
@@ -212,8 +198,8 @@ type pinHint struct {
 	key    proctable.Key // the task, and when the sample was read that it was chosen by
 	at     time.Duration
 	choice *place.Choice // nil when it is not known
-	busy   bool
-	rest   time.Time // not before this
+	busy   bool          // one is being made
+	rest   time.Time     // not before this
 }
 
 // hintShare keeps hints to 1/2000 of a CPU: the next one waits so many times as long as the
@@ -222,12 +208,6 @@ const hintShare = 2000
 
 // hintEvery is how often a hint is renewed for the same task.
 const hintEvery = 5 * time.Second
-
-// hinted delivers a hint.
-type hinted struct {
-	pinHint
-	took time.Duration
-}
 
 // askPinHint asks where p would put the task under the cursor, when that has changed or
 // samples have come since. With tagged rows, p acts on those.
@@ -249,7 +229,8 @@ func (m *Model) askPinHint() tea.Cmd {
 		if len(choices) == 1 {
 			now.choice = &choices[0]
 		}
-		return hinted{now, time.Since(began)}
+		now.rest = time.Now().Add(hintShare * time.Since(began))
+		return now
 	}
 }
 
@@ -261,10 +242,9 @@ const steady = 0.03
 
 // take keeps a hint, and reports whether it is of another task: one that was renewed has
 // time until the next sample is drawn.
-func (h *pinHint) take(got hinted) bool {
+func (h *pinHint) take(got pinHint) bool {
 	old := *h
-	*h = got.pinHint
-	h.rest = time.Now().Add(hintShare * got.took)
+	*h = got
 	if old.key != h.key {
 		return true
 	}

@@ -104,7 +104,6 @@ func (m *Model) foot(width, lines, most int) []string {
 	return append(notice[:max(1, min(len(notice), most-1))], m.keyBar(width))
 }
 
-// body is the view's own part of the frame.
 func (m *Model) body(at, width, height int) []string {
 	m.table.SetQuiet(m.chooser.on)
 	m.irqs.SetQuiet(m.chooser.on)
@@ -119,7 +118,8 @@ func (m *Model) body(at, width, height int) []string {
 	m.areas = append(m.areas, area{"list", 0, at, width, list, m.clickList}, area{"detail", 1, at + list, width, height - list, m.clickDetail})
 	lines := m.table.Render(width, min(list, height), m.th)
 	if m.detailed && height > list {
-		lines = append(lines, m.detailBody(width, height-list)...)
+		row, _ := m.table.Process()
+		lines = append(lines, m.detail.Render(row, width, height-list, m.th)...)
 	}
 	return lines
 }
@@ -150,7 +150,6 @@ func tooSmall(width, height int, ellipsis string) string {
 	return strings.Join(lines, "\n")
 }
 
-// viewNames are the tabs' words.
 var viewNames = map[action.Context]string{
 	action.Processes: "Processes",
 	action.Cores:     "Cores",
@@ -247,7 +246,11 @@ func (m *Model) summary(width int) string {
 		return m.chooserLine(width)
 	}
 	if m.view != action.Processes {
-		return th.Dim.Render(widget.Fit(m.benchHint(), width, th.Ellipsis))
+		hint := "" // where the workload is, so that it can be found in the list and tuned by hand
+		if pid := m.bench.PID(); pid != 0 {
+			hint = fmt.Sprintf(" the workload is PID %d: 1 and /%d select it among the processes", pid, pid)
+		}
+		return th.Dim.Render(widget.Fit(hint, width, th.Ellipsis))
 	}
 	row, ok := m.table.Selected()
 	if !ok {
@@ -264,7 +267,6 @@ func (m *Model) summary(width int) string {
 	return widget.Fit(line, width, th.Ellipsis)
 }
 
-// whyEmpty says in words why no row is there.
 func (m *Model) whyEmpty() string {
 	v := m.table.View()
 	switch {

@@ -49,14 +49,12 @@ func (m *Model) sendIRQs(lines []*irq.Row, cpus cpuset.Set, reason string) tea.C
 	return m.begin(requested("move", linesName(lines), reason, action.MoveIRQs(lines, cpus)))
 }
 
-// spread gives each line one of the CPUs.
 func (m *Model) spread(lines []*irq.Row, cpus cpuset.Set) tea.Cmd {
 	w := requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, m.deps.Topology, cpus))
 	w.whole = len(lines) > m.irqs.Count() // none is tagged: all that are shown
 	return m.begin(w)
 }
 
-// heldIRQs is lines to be dropped on CPUs.
 func (m *Model) heldIRQs(lines []*irq.Row) *held {
 	if len(lines) == 0 {
 		return nil
@@ -77,7 +75,6 @@ func (m *Model) draggedIRQs() *held {
 	return nil
 }
 
-// askIRQAffinity opens the editor over the topology.
 func (m *Model) askIRQAffinity() tea.Cmd {
 	lines := m.irqs.Targets()
 	o := dialog.AffinityOptions{Subject: linesName(lines), Topology: m.deps.Topology, Load: m.load(), LeastLoaded: m.newest.LeastLoaded}
@@ -102,7 +99,6 @@ func (m *Model) spreadIRQs() tea.Cmd {
 	return m.spread(lines, m.deps.Topology.Ordinary())
 }
 
-// resetIRQs lets lines go where new ones go.
 func (m *Model) resetIRQs() tea.Cmd {
 	return m.sendIRQs(m.irqs.Targets(), m.newIRQCPUs(), "to where new interrupts go")
 }
@@ -154,10 +150,10 @@ func (m *Model) askQueue() tea.Cmd {
 	return func() tea.Msg {
 		for _, n := range read() {
 			if slices.Contains(row.Device.Names, n.Name) || n.Address != "" && n.Address == row.Device.Address {
-				return resume(func(m *Model) tea.Cmd { return m.openQueue(n, row.Queue) })
+				return func() tea.Cmd { return m.openQueue(n, row.Queue) }
 			}
 		}
-		return saying(info, row.Title()+" is not of a network interface")
+		return m.saying(info, row.Title()+" is not of a network interface")
 	}
 }
 

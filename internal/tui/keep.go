@@ -108,7 +108,7 @@ func (m *Model) askKeep(a result) tea.Cmd {
 func (m *Model) confirm(a result) tea.Cmd {
 	m.busy++
 	done := func(_ change.Outcome, err error) tea.Msg {
-		return finished(func(m *Model) tea.Cmd { return m.takeKept(a, err) })
+		return m.finished(func() tea.Cmd { return m.takeKept(a, err) })
 	}
 	if a.root {
 		return m.deps.Elevate(change.Order{Keep: []uint64{a.outcome.Entry}}, done)
@@ -151,7 +151,6 @@ func (m *Model) revertUnkept() error {
 	return nil
 }
 
-// lookAtGuards reads the state of the guards that have not decided.
 func (m *Model) lookAtGuards() tea.Cmd {
 	read := m.deps.Guards
 	if read == nil {
@@ -159,7 +158,7 @@ func (m *Model) lookAtGuards() tea.Cmd {
 	}
 	return func() tea.Msg {
 		now := read()
-		return resume(func(m *Model) tea.Cmd { return m.takeGuards(now) })
+		return func() tea.Cmd { return m.takeGuards(now) }
 	}
 }
 
@@ -204,11 +203,10 @@ func (m *Model) lookAtReverts(ended []change.GuardState) tea.Cmd {
 		if len(failed) == 0 {
 			return nil
 		}
-		return saying(bad, strings.Join(failed, "; "))
+		return m.saying(bad, strings.Join(failed, "; "))
 	}
 }
 
-// headerExtra is what the header says beside the machine's figures.
 func (m *Model) headerExtra() string {
 	for _, g := range m.guards {
 		if text := g.Words(); text != "" {
@@ -270,7 +268,6 @@ func (m *Model) askSudo(r request, why []dialog.Line) tea.Cmd {
 	})
 }
 
-// elevate has the order of a plan carried out through sudo.
 func (m *Model) elevate(r request, o change.Order) tea.Cmd {
 	m.busy++
 	return m.deps.Elevate(o, func(out change.Outcome, err error) tea.Msg { return m.became(r, out, err, true) })

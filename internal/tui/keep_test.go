@@ -131,7 +131,7 @@ func (r *rig) dangerous(entry uint64) *fakeGuard {
 func (r *rig) outcome(what string, order change.Order, p change.Plan, o change.Outcome) {
 	q := ordered(what, "", order)
 	q.Plan = p
-	r.send(resume(func(m *Model) tea.Cmd { return m.takeOutcome(result{request: q, outcome: o}) }))
+	r.send(func() tea.Cmd { return r.m.takeOutcome(result{request: q, outcome: o}) })
 }
 
 func TestTwoChangesToKeep(t *testing.T) {

@@ -83,12 +83,12 @@ const digitsStay = 2 * time.Second
 func (m *Model) forgetDigits() tea.Cmd {
 	digits := m.digits
 	return tea.Tick(digitsStay, func(time.Time) tea.Msg {
-		return resume(func(m *Model) tea.Cmd {
+		return func() tea.Cmd {
 			if digits == m.digits {
 				m.digits = ""
 			}
 			return nil
-		})
+		}
 	})
 }
 
@@ -118,7 +118,6 @@ type barItem struct {
 	width int
 }
 
-// barItems lays the key bar out.
 func (m *Model) barItems(width int) []barItem {
 	last, _ := m.barItem(barLast)
 	items, x := make([]barItem, 0, 16), 0

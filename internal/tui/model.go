@@ -89,7 +89,6 @@ type Model struct {
 	dirty bool   // something changed since
 }
 
-// sampled delivers a model made from the next sample.
 type sampled struct{ model *model.Model }
 
 // New returns the screen before its first sample.
@@ -99,7 +98,9 @@ func New(d Deps) *Model {
 	m.setPanel(d.Panel)
 	d.Bench.Dialogs = &m.dialogs
 	m.bench = benchview.New(d.Bench)
-	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: m.sayOwn})
+	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: func(text string, isError bool) tea.Cmd {
+		return m.say(map[bool]tone{false: good, true: bad}[isError], text)
+	}})
 	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
 	m.race = race.New()
@@ -125,7 +126,7 @@ func (m *Model) wait(prev *model.Model) tea.Cmd {
 	return func() tea.Msg {
 		s, ok := <-samples
 		if !ok {
-			return saying(bad, "sampling has ended")
+			return m.saying(bad, "sampling has ended")
 		}
 		return sampled{model.NextCalm(prev, s, topo)}
 	}
@@ -158,7 +159,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		}
 		return nil
 	}
-	if hint, ok := msg.(hinted); ok {
+	if hint, ok := msg.(pinHint); ok {
 		m.dirty = m.pinHint.take(hint) || m.dirty
 		return nil
 	}
@@ -180,10 +181,10 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return m.key(msg)
 	case tea.MouseClickMsg, tea.MouseReleaseMsg, tea.MouseWheelMsg:
 		return m.mouse(msg.(tea.MouseMsg))
-	case tea.PasteMsg:
+	case func() tea.Cmd: // what a command of the screen or of a view goes on with
+		return msg()
+	default: // what only dialogs know
 		return m.dialogs.Update(msg)
-	default:
-		return m.other(msg)
 	}
 	return nil
 }
@@ -197,17 +198,6 @@ func (m *Model) onBackground(dark bool) {
 	if o.Background != m.th.Background {
 		m.th = theme.New(o)
 	}
-}
-
-// other takes the answers of commands, and what only dialogs and views know.
-func (m *Model) other(msg tea.Msg) tea.Cmd {
-	switch goOn := msg.(type) {
-	case resume:
-		return goOn(m)
-	case func() tea.Cmd: // of a view
-		return goOn()
-	}
-	return tea.Batch(m.starved.Update(msg), m.dialogs.Update(msg))
 }
 
 // take shows a new model, unless the screen is paused, and waits for the next.
@@ -240,17 +230,13 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	return tea.Batch(cmd, m.noteDetail())
 }
 
-// selectedCount is how many rows an action would act on.
-func (m *Model) selectedCount() int {
-	if m.view == action.IRQs {
-		return m.irqs.Count()
-	}
-	return m.table.Count()
-}
-
 // state is what decides which verbs can be used.
 func (m *Model) state() action.State {
-	return action.State{View: m.view, Selected: m.selectedCount(), Holding: m.chooser.held != nil,
+	selected := m.table.Count()
+	if m.view == action.IRQs {
+		selected = m.irqs.Count()
+	}
+	return action.State{View: m.view, Selected: selected, Holding: m.chooser.held != nil,
 		ReadOnly: m.deps.ReadOnly, CanUndo: m.undoable || len(m.made) > 0, Benchmark: m.bench.Running(), Search: m.race.Running()}
 }
 

@@ -195,7 +195,7 @@ func (m *Model) pointAtRegion(cpus cpuset.Set) {
 // clickPanel points at CPUs; with something in hand it drops it there.
 func (m *Model) clickPanel(x, y int) tea.Cmd {
 	cpus := m.panel.At(x, y)
-	if cpus.Empty() || m.model == nil || !choosable(m.view) {
+	if cpus.Empty() || m.model == nil || !m.verbs.byID("panel.focus").Works(m.view) {
 		return nil
 	}
 	m.pointAtRegion(cpus)

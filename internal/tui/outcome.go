@@ -25,7 +25,7 @@ import (
 // tagged or selected rows, or cannot be undone, or takes a machine away: what z undoes is
 // made at once.
 func (m *Model) takePlan(r request, err error) tea.Cmd {
-	ready := count(r.Changes, attr.Planned)
+	ready := len(only(r.Changes, attr.Planned))
 	if ready == 0 && r.Undo != nil { // the next undo is about another entry
 		m.forget(r.Undo.IDs, false)
 	}
@@ -69,7 +69,6 @@ const mostUnasked = 5
 // wide reports whether a plan sets attributes of more processes than that.
 func (r *request) wide() bool { return len(r.Targets) > 0 && r.Processes() > mostUnasked }
 
-// nothingToDo says why a plan changes nothing.
 func (m *Model) nothingToDo(p request) tea.Cmd {
 	refused := slices.IndexFunc(p.Changes, func(c change.Change) bool { return c.Status == attr.Refused })
 	switch {
@@ -201,7 +200,6 @@ func (a *result) sentence(arrow string) string {
 	return text
 }
 
-// titles names the attributes of some changes, each once.
 func titles(changes []change.Change) string {
 	var names []string
 	for _, c := range changes {
@@ -228,8 +226,6 @@ func (a *result) news() []string {
 	}
 	return news
 }
-
-func count(changes []change.Change, s attr.Status) int { return len(only(changes, s)) }
 
 func only(changes []change.Change, s attr.Status) []change.Change {
 	var out []change.Change
@@ -261,32 +257,21 @@ type notice struct {
 	serial  int
 }
 
-// resume is a message that goes on in Update with what a command has found out.
-type resume func(m *Model) tea.Cmd
-
-// saying goes on with a message.
-func saying(t tone, text string) resume { return func(m *Model) tea.Cmd { return m.say(t, text) } }
+// saying is the message of a command that goes on with a notice; see handle.
+func (m *Model) saying(t tone, text string) tea.Msg { return func() tea.Cmd { return m.say(t, text) } }
 
 // say shows a message until a key or messageStays.
 func (m *Model) say(t tone, text string) tea.Cmd {
 	m.notice = notice{text: string(field.AppendClean(nil, text, m.th.ASCII)), tone: t, serial: m.notice.serial + 1}
 	serial := m.notice.serial
 	return tea.Tick(messageStays, func(time.Time) tea.Msg {
-		return resume(func(m *Model) tea.Cmd {
+		return func() tea.Cmd {
 			if serial == m.notice.serial {
 				m.clearNotice()
 			}
 			return nil
-		})
+		}
 	})
-}
-
-// sayOwn shows a message about piton itself.
-func (m *Model) sayOwn(text string, isError bool) tea.Cmd {
-	if isError {
-		return m.say(bad, text)
-	}
-	return m.say(good, text)
 }
 
 func (m *Model) clearNotice() { m.notice.text, m.notice.command = "", "" }

@@ -59,7 +59,7 @@ func (m *Model) askPlace() tea.Cmd {
 			choices, err := tuning.Choose(now, p.targets, action.Tuning{Strategy: s.strategy})
 			items = append(items, p.offer(s.strategy, s.help, choices, err))
 		}
-		return resume(func(m *Model) tea.Cmd {
+		return func() tea.Cmd {
 			h := m.heldTargets(p.targets, p.subject)
 			for i := range items {
 				strategy := strategies[i].strategy
@@ -70,7 +70,7 @@ func (m *Model) askPlace() tea.Cmd {
 			items := append(items, m.hereItems(h, last, "What is around the CPU on which it runs now")...)
 			return m.openPlaces(h, append(items, dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: items[0].Off,
 				Detail: "what least-loaded chose; move everything else off it", Value: func() tea.Cmd { return m.isolateAndPlace(p) }}))
-		})
+		}
 	}
 }
 
@@ -138,7 +138,6 @@ func (m *Model) menu(title string, items []dialog.Item, at int) tea.Cmd {
 	return m.dialogs.Push(dialog.NewMenu(title, items, at), dialog.Answered(func(do func() tea.Cmd) tea.Cmd { return do() }))
 }
 
-// item offers CPUs for what is held.
 func (h *held) item(label string, cpus cpuset.Set, more string) dialog.Item {
 	return dialog.Item{Label: label, Detail: "cpu " + cpus.String(), More: more,
 		Value: func() tea.Cmd { return h.send(cpus, "chosen in the place menu") }}
@@ -158,7 +157,6 @@ func (m *Model) hereItems(h *held, cpu cpuset.CPU, more string) []dialog.Item {
 	return items
 }
 
-// askRegion asks for a CPU, cache or node to put what was grabbed on.
 func (m *Model) askRegion(h *held) tea.Cmd {
 	d := dialog.NewRegions("Place "+h.subject+" on", m.deps.Topology, m.load(), m.newest.LeastLoaded)
 	return m.dialogs.Push(d, dialog.Answered(h.drop))
@@ -175,7 +173,6 @@ type held struct {
 
 func (h *held) drop(cpus cpuset.Set) tea.Cmd { return h.send(cpus, "dropped on the core panel") }
 
-// grabbed is the tagged tasks, or the selected one.
 func (m *Model) grabbed() *held {
 	targets, subject := m.targets()
 	if len(targets) == 0 {
@@ -230,7 +227,6 @@ func (m *Model) letFall(h *held, how func(cpuset.Set) tea.Cmd) tea.Cmd {
 	return tea.Batch(m.leavePanel(), how(cpus))
 }
 
-// chosenCPUs are the ticked CPUs, or those under the panel's cursor.
 func (m *Model) chosenCPUs() cpuset.Set {
 	if !m.chooser.ticked.Empty() {
 		return m.chooser.ticked
@@ -253,7 +249,6 @@ func (m *Model) divide(what string, cpus cpuset.Set, then func() tea.Cmd) tea.Cm
 	return m.begin(r)
 }
 
-// divided says what was done to CPUs.
 func (a *result) divided(who string) string {
 	if a.Include != "" {
 		return fmt.Sprintf("include: %s may use %s again", who, a.Subject)
@@ -295,16 +290,16 @@ func (m *Model) isolateAndPlace(p placing) tea.Cmd {
 	return func() tea.Msg {
 		choices, err := tuning.Choose(now, p.targets, action.Tuning{Strategy: place.LeastLoaded})
 		if len(choices) == 0 {
-			return saying(bad, "isolate: "+firstLine(cmp.Or(err, errNoCPU)))
+			return m.saying(bad, "isolate: "+firstLine(cmp.Or(err, errNoCPU)))
 		}
 		var cpus cpuset.Set
 		for _, c := range choices {
 			cpus = cpus.Or(c.CPUs)
 		}
-		return resume(func(m *Model) tea.Cmd {
+		return func() tea.Cmd {
 			return m.divide("isolate", cpus, func() tea.Cmd {
 				return m.heldTargets(p.targets, p.subject).send(cpus, "on CPUs isolated for it")
 			})
-		})
+		}
 	}
 }

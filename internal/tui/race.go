@@ -27,7 +27,7 @@ func (m *Model) startRace() tea.Cmd {
 	return tea.Batch(m.show(action.Race), m.race.Begin(subject, func(ctx context.Context, tell func(auto.State)) (auto.State, error) {
 		return tuning.Search(ctx, now, targets, tell)
 	}, func(s auto.State, err error) tea.Msg {
-		return finished(func(m *Model) tea.Cmd { return m.searched(targets, subject, s, err) })
+		return m.finished(func() tea.Cmd { return m.searched(targets, subject, s, err) })
 	}))
 }
 
@@ -53,7 +53,6 @@ func (m *Model) searched(targets []change.Target, subject string, s auto.State, 
 	return cmd
 }
 
-// keepNow ends the search, and keeps the candidate under the cursor.
 func (m *Model) keepNow() tea.Cmd {
 	if why := m.race.Keep(); why != "" {
 		return m.say(info, why)

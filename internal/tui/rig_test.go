@@ -58,7 +58,7 @@ func newRig(t *testing.T, topo *topology.Topology, w, h int, options ...rigOptio
 	r := &rig{t: t, machine: machine, sampler: &fakeSampler{out: make(chan *sample.Sample, 1)},
 		tuning: &fakeTuning{machine: machine}, settings: &fakeSettings{}, irqs: &fakeIRQs{cpus: len(topo.CPUs)}}
 	d := Deps{
-		Options: Options{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second, Version: "test"},
+		Options: Options{Saved: Saved{Theme: theme.Options{Depth: theme.Colors256}, Interval: time.Second}, Version: "test"},
 		Sampler: r.sampler, Topology: topo, Inspect: fakeInspector{}, Tuning: r.tuning, Settings: r.settings,
 		Bench: Bench{Store: fakeStore{}, Workloads: workloads.All[:8], Host: "web-07"}, // those of the golden frames
 		IRQs:  IRQs{Read: r.irqs.Read, Movable: r.irqs.Movable, NICs: func() []irq.NIC { return nil }},

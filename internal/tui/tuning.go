@@ -110,11 +110,10 @@ func (m *Model) begin(r request) tea.Cmd {
 	return func() tea.Msg {
 		var err error
 		r.Proposal, err = tuning.Plan(context.Background(), now, r.Request)
-		return resume(func(m *Model) tea.Cmd { return m.takePlan(r, err) })
+		return func() tea.Cmd { return m.takePlan(r, err) }
 	}
 }
 
-// carryOut carries a plan out beside the screen.
 func (m *Model) carryOut(r request) tea.Cmd {
 	if m.bySudo(&r) {
 		return m.elevate(r, r.asOrder())
@@ -133,10 +132,9 @@ func (m *Model) became(r request, o change.Outcome, err error, root bool) tea.Ms
 	if r.Isolate != "" && err == nil {
 		err = m.deps.Tuning.Settle(&r.Isolation, &o)
 	}
-	return finished(func(m *Model) tea.Cmd { return m.takeOutcome(result{r, o, root, err}) })
+	return m.finished(func() tea.Cmd { return m.takeOutcome(result{r, o, root, err}) })
 }
 
-// checkUndo finds out whether there is something to undo.
 func (m *Model) checkUndo() tea.Cmd {
 	tuning := m.deps.Tuning
 	if m.deps.ReadOnly {
@@ -144,10 +142,10 @@ func (m *Model) checkUndo() tea.Cmd {
 	}
 	return func() tea.Msg {
 		_, err := tuning.PlanUndo(context.Background(), change.UndoRequest{Last: 1})
-		return resume(func(m *Model) tea.Cmd {
+		return func() tea.Cmd {
 			m.undoable = err == nil
 			return nil
-		})
+		}
 	}
 }
 
@@ -249,14 +247,14 @@ func (m *Model) over(r *request) tea.Cmd {
 const quitTime = 5 * time.Second
 
 // finished goes on with what became of a change, for which the end of the program waits.
-func finished(goOn resume) tea.Msg {
-	return resume(func(m *Model) tea.Cmd {
+func (m *Model) finished(goOn func() tea.Cmd) tea.Msg {
+	return func() tea.Cmd {
 		m.busy--
-		if cmd := goOn(m); !m.quitting || m.busy > 0 {
+		if cmd := goOn(); !m.quitting || m.busy > 0 {
 			return cmd
 		}
 		return tea.Quit
-	})
+	}
 }
 
 // quit ends the program once no change is under way; a search ends first.

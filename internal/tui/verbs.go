@@ -27,24 +27,11 @@ type (
 	verbs []*verb
 )
 
-// Groups are the headings of the help, in its order.
-var Groups []string
-
-// table is every verb under its heading. Keys follow htop where htop has the function;
-// every F-key has a twin for terminals that keep F-keys to themselves. It is set by
-// init because handlers refer to functions that look verbs up in it.
+// table is every verb. It is set by init because handlers refer to functions that look verbs up in it.
 var table verbs
 
 func init() {
-	for _, g := range []struct {
-		title string
-		verbs []verb
-	}{
-		{"Tune", tuneVerbs()}, {"IRQs", irqVerbs()}, {"Core panel", panelVerbs()}, {"Show", showVerbs()}, {"Detail pane", threadVerbs()}, {"Find and sort", append(findVerbs(), sortVerbs()...)},
-		{"Move and tag", moveVerbs()}, {"Cores", coresVerbs()}, {"Race", raceVerbs()}, {"Benchmarks", benchVerbs()}, {"Journal", journalVerbs()},
-		{"Views", viewVerbs()}, {"Columns", append(layoutVerbs(), columnVerbs()...)}, {"piton", appVerbs()},
-	} {
-		Groups = append(Groups, g.title)
+	for _, g := range groups {
 		for _, v := range g.verbs {
 			v.Group, v.Label = g.title, keymap.Label(v.Keys)
 			table = append(table, &v)
@@ -109,7 +96,7 @@ func CheckKeys(keys map[string][]string, layouts []proctable.Layout) (problems [
 			return !keymap.Valid(key)
 		})
 	}
-	own := (&Options{Keys: keys, Layouts: layouts}).verbs()
+	own := (&Options{Saved: Saved{Keys: keys, Layouts: layouts}}).verbs()
 	for _, id := range slices.Sorted(maps.Keys(keys)) {
 		v := own.byID(id)
 		for _, key := range v.Keys {
@@ -256,9 +243,18 @@ var (
 	journalView = []action.Context{action.Journal}
 )
 
-// tuneVerbs change the tagged tasks, or the selected one.
-func tuneVerbs() []verb {
-	return []verb{
+func shows(view action.Context) handler {
+	return func(m *Model, _ string) tea.Cmd { return m.show(view) }
+}
+
+// groups are the verbs under their headings, in the order of the help. Keys follow htop where htop has the
+// function; every F-key has a twin for terminals that keep F-keys to themselves.
+var groups = []struct {
+	title string
+	verbs []verb
+}{
+	// These change the tagged tasks, or the selected one.
+	{"Tune", []verb{
 		v("tune.pin", processes, "p", "Pin", "pin to the least-loaded CPU; says which and why", plain((*Model).pin)).changes("pin"),
 		v("tune.place", processes, "o", "Place", "place: each strategy with the CPUs it would choose and why; a CPU, cache or node",
 			plain((*Model).askPlace)).changes("pin"),
@@ -276,129 +272,9 @@ func tuneVerbs() []verb {
 		v("tune.signal", processes, "f9 k", "Signal", "send a signal", plain((*Model).askSignal)).changes(""),
 		v("tune.undo", []action.Context{action.Processes, action.Cores, action.Panel, action.IRQs, action.Race}, "z", "Undo", "undo the last change",
 			plain((*Model).undo)).changes("undo").with(action.Undoable),
-	}
-}
-
-// panelVerbs are the keys of the core panel while it has the keyboard: to choose CPUs,
-// for what was grabbed or for the list.
-func panelVerbs() []verb {
-	return []verb{
-		v("panel.focus", []action.Context{action.Processes, action.Cores, action.IRQs, action.Panel}, "C", "CPUs",
-			"choose CPUs in the core panel; Esc returns to the list", plain((*Model).focusPanel)),
-		v("panel.enter", panel, "enter", "OK", "drop what was grabbed on the CPUs under the cursor; else return to the list",
-			plain((*Model).enterCPUs)),
-		v("panel.spread", panel, "s", "Spread", "spread what was grabbed over the CPUs under the cursor, one per CPU",
-			func(m *Model, _ string) tea.Cmd { return m.letFall(m.chooser.held, m.chooser.held.spread) }).changes("spread").with(action.Held),
-		v("panel.wider", panel, "+ >", "Wider", "from the CPU to its core, cache, node, all", does(func(m *Model) { m.widen(1) })),
-		v("panel.narrower", panel, "- <", "Narrower", "from all to the node, cache, core, CPU", does(func(m *Model) { m.widen(-1) })),
-		v("panel.tick", panel, "space", "Tick", "tick: the list shows only tasks on ticked CPUs; what is grabbed is dropped on all of them",
-			plain((*Model).tick)),
-		v("panel.allowed", panel, "f", "On/may", "of ticked CPUs: tasks that are on them (a process by its first thread; H shows all), or all that may run there",
-			plain((*Model).toggleMayRun)).with(action.NotHeld),
-		v("panel.isolate", panel, "I", "Isolate", "isolate the ticked CPUs, or those under the cursor: move tasks and IRQs off; lists what cannot be moved",
-			plain((*Model).isolate)).changes("isolate").with(action.NotHeld),
-		v("panel.include", panel, "i", "Include", "include them again: restore what was moved off, deliberate pins as they were",
-			plain((*Model).include)).changes("include").with(action.NotHeld),
-		v("panel.untick", panel, "U", "Untick", "untick all", plain((*Model).untick)),
-		v("panel.number", panel, "0 1 2 3 4 5 6 7 8 9", "Jump", "jump to a CPU", (*Model).typeCPU),
-	}
-}
-
-func showVerbs() []verb {
-	return []verb{
-		v("show.detail", processes, "enter", "Detail", "detail pane: threads, affinity, bounce chart, files, sockets; again: focus its thread list",
-			plain((*Model).openDetail)).of(),
-		v("show.files", tasks, "l", "Files", "list the open files, with sockets' addresses and incoming CPUs", plain((*Model).showFiles)).of(),
-		v("show.trace", tasks, "s", "strace", "attach strace to the process, or to the thread under the cursor; ^C ends it",
-			plain((*Model).trace)).changes(""),
-		v("show.tree", processes, "f5 t", "Tree", "tree of processes; again: of control groups (units, containers) with sums; again: list",
-			lists(func(v *proctable.View) { v.Tree = v.Tree.Next() })),
-		v("layout.next", processes, "L", "Layout", "next layout: its columns, order, arrangement and filter",
-			func(m *Model, _ string) tea.Cmd { return m.chooseLayout(m.layouts.Next()) }),
-		v("show.fold", processes, "+ -", "Fold", "fold or unfold the subtree; a folded row shows its sums", does(func(m *Model) { m.table.ToggleFold() })),
-		v("show.threads", processes, "H", "Threads", "threads on or off", plain((*Model).toggleThreads)),
-		v("show.kernel", processes, "K", "Kernel", "kernel threads on or off", lists(func(v *proctable.View) { v.Kernel = !v.Kernel })),
-		v("show.environment", processes, "e", "Environ", "environment of the process", plain((*Model).showEnvironment)).of(),
-		v("show.follow", processes, "F", "Follow", "keep the selected process in view as the order changes",
-			does(func(m *Model) { m.table.SetFollow(!m.table.Following()) })).of(),
-		v("show.pause", processes, "Z", "Pause", "pause or continue", plain((*Model).togglePause)),
-		v("show.panel", []action.Context{action.Processes, action.Panel}, "#", "Panel", "core panel full, folded or hidden", plain((*Model).cyclePanel)),
-		v("show.cost", everywhere, "ctrl+o", "Own cost", "what piton itself costs", does(func(m *Model) { m.cost.Shown = !m.cost.Shown })),
-	}
-}
-
-// threadVerbs are the keys of the detail pane's thread list while it has the keyboard.
-func threadVerbs() []verb {
-	return []verb{
-		v("threads.sort", threads, "f6 < >", "Sort", "sort by another column; a click on its heading, too",
-			func(m *Model, key string) tea.Cmd { m.detail.StepSort(key != "<"); return nil }),
-		v("threads.invert", threads, "I", "Invert", "invert the order", does(func(m *Model) { m.detail.Invert() })),
-		v("threads.leave", threads, "enter", "Back", "focus the process list again", plain((*Model).leaveThreads)),
-	}
-}
-
-func findVerbs() []verb {
-	return []verb{
-		v("find.search", processes, "f3 /", "Search", "search by name or PID", (*Model).askSearch),
-		v("find.filter", processes, `f4 \`, "Filter", "filter: words and comparisons, e.g. cpu>50 on=3 mig>10 user:root", plain((*Model).askFilter)),
-		v("find.user", processes, "u", "User", "processes of one user", plain((*Model).askUser)),
-		v("sort.menu", processes, "f6 < >", "Sort", "choose the column to sort by", plain((*Model).askSort)),
-		v("sort.invert", processes, "I", "Invert", "invert the order", lists(func(v *proctable.View) { v.Desc = !v.Desc })),
-	}
-}
-
-func moveVerbs() []verb {
-	return []verb{
-		v("move.up", everywhere, "up", "Up", "one row up", moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
-		v("move.k", []action.Context{action.Cores, action.IRQs, action.Bench, action.Journal, action.Race}, "k", "Up", "one row up; among the processes, k sends a signal",
-			moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
-		v("move.down", everywhere, "down j", "Down", "one row down", moves(func(m *Model) { m.stepCPU(0, 1) }, func(l lister) { l.Move(1) })),
-		v("move.pageup", everywhere, "pgup", "Page up", "one page up", moves(nil, func(l lister) { l.Page(-1) })),
-		v("move.pagedown", everywhere, "pgdown", "Page down", "one page down", moves(nil, func(l lister) { l.Page(1) })),
-		v("move.home", everywhere, "home g", "First", "first row", moves(func(m *Model) { m.edgeCPU(false) }, lister.Home)),
-		v("move.end", everywhere, "end G", "Last", "last row", moves(func(m *Model) { m.edgeCPU(true) }, lister.End)),
-		v("move.left", everywhere, "left", "Left", "scroll left", moves(func(m *Model) { m.stepCPU(-1, 0) }, func(l lister) { l.Scroll(-1) })),
-		v("move.right", everywhere, "right", "Right", "scroll right", moves(func(m *Model) { m.stepCPU(1, 0) }, func(l lister) { l.Scroll(1) })),
-		v("tag.toggle", processes, "space", "Tag", "tag or untag", does(func(m *Model) { m.table.ToggleTag() })).of(),
-		v("tag.children", processes, "c", "Tag tree", "tag with its children", plain((*Model).tagChildren)).of(),
-		v("tag.all", processes, "A", "Tag all", "tag all that are shown: with a filter (comm~^nq), everything that matches", plain((*Model).tagAll)).of(),
-		v("tag.none", processes, "U", "Untag", "untag all", does(func(m *Model) { m.table.Untag() })),
-	}
-}
-
-// viewVerbs open the views. The digits stand for what the tabs show.
-func viewVerbs() []verb {
-	return []verb{
-		v("view.processes", everywhere, "1", "Processes", "processes", shows(action.Processes)),
-		v("view.cores", everywhere, "2", "Cores", "migrations from CPU to CPU, and each CPU's time by task", shows(action.Cores)),
-		v("view.irqs", everywhere, "3", "IRQs", "rate, CPUs, device and driver of each interrupt", shows(action.IRQs)).like("irq list"),
-		v("view.bench", everywhere, "b 4", "Bench", "benchmarks and their results", shows(action.Bench)).like("bench"),
-		v("view.journal", everywhere, "5", "Journal", "journal of the changes made", shows(action.Journal)).like("journal"),
-		v("view.next", everywhere, "tab", "Next view", "next view", func(m *Model, _ string) tea.Cmd { return m.turn(1) }),
-		v("view.previous", everywhere, "shift+tab", "Previous", "previous view", func(m *Model, _ string) tea.Cmd { return m.turn(-1) }),
-	}
-}
-
-func shows(view action.Context) handler {
-	return func(m *Model, _ string) tea.Cmd { return m.show(view) }
-}
-
-func coresVerbs() []verb {
-	return []verb{
-		v("cores.open", coresView, "enter", "Open", "the tasks behind a cell, the ledger of a CPU, a task among the processes", plain(func(m *Model) tea.Cmd { return m.cores.Enter() })),
-		v("cores.ledger", coresView, "l", "Ledger", "the ledger of the CPU: its time by task", does(func(m *Model) { m.cores.OpenLedger() })),
-		v("cores.window", coresView, "w", "Window", "the last second, 10 seconds or minute", does(func(m *Model) { m.cores.NextWindow() })),
-		v("cores.next", coresView, "n", "Next cell", "the next busiest cell of the map", does(func(m *Model) { m.cores.NextBusiest() })),
-		v("cores.fold", coresView, "f", "Fold", "the map by CPU, by cache or by node", does(func(m *Model) { m.cores.Fold() })),
-		v("cores.list", coresView, "c", "List", "list of the CPUs", does(func(m *Model) { m.cores.ToggleList() })),
-		v("cores.pin", coresView, "p", "Pin", "in the ledger, pin the task to the least-loaded other CPU",
-			plain((*Model).pinFromLedger)).changesAny("pin"),
-	}
-}
-
-// irqVerbs show interrupts, and send them elsewhere with the keys that do so with tasks.
-func irqVerbs() []verb {
-	return []verb{
+	}},
+	// Interrupts are sent elsewhere with the keys that do so with tasks.
+	{"IRQs", []verb{
 		v("irqs.affinity", irqsView, "a", "Affinity", "choose the CPUs of the IRQ", plain((*Model).askIRQAffinity)).changes("irq move"),
 		v("irqs.place", irqsView, "o", "Place", "place: spread, the device's node, a CPU, cache or node", plain((*Model).askIRQPlace)).changes("irq move"),
 		v("irqs.grab", irqsView, "d", "Grab", "grab, to drop on the core panel; the mouse drags there",
@@ -417,19 +293,93 @@ func irqVerbs() []verb {
 		v("irqs.tag", irqsView, "space", "Tag", "tag or untag", does(func(m *Model) { m.irqs.ToggleTag() })).of(),
 		v("irqs.all", irqsView, "A", "Tag all", "tag all that are shown", does(func(m *Model) { m.irqs.TagAll() })).of(),
 		v("irqs.untag", irqsView, "U", "Untag", "untag all", does(func(m *Model) { m.irqs.Untag() })),
-	}
-}
-
-// raceVerbs end the search for a placement.
-func raceVerbs() []verb {
-	return []verb{
+	}},
+	// While the core panel has the keyboard: to choose CPUs, for what was grabbed or for the list.
+	{"Core panel", []verb{
+		v("panel.focus", []action.Context{action.Processes, action.Cores, action.IRQs, action.Panel}, "C", "CPUs",
+			"choose CPUs in the core panel; Esc returns to the list", plain((*Model).focusPanel)),
+		v("panel.enter", panel, "enter", "OK", "drop what was grabbed on the CPUs under the cursor; else return to the list",
+			plain((*Model).enterCPUs)),
+		v("panel.spread", panel, "s", "Spread", "spread what was grabbed over the CPUs under the cursor, one per CPU",
+			func(m *Model, _ string) tea.Cmd { return m.letFall(m.chooser.held, m.chooser.held.spread) }).changes("spread").with(action.Held),
+		v("panel.wider", panel, "+ >", "Wider", "from the CPU to its core, cache, node, all", does(func(m *Model) { m.widen(1) })),
+		v("panel.narrower", panel, "- <", "Narrower", "from all to the node, cache, core, CPU", does(func(m *Model) { m.widen(-1) })),
+		v("panel.tick", panel, "space", "Tick", "tick: the list shows only tasks on ticked CPUs; what is grabbed is dropped on all of them",
+			plain((*Model).tick)),
+		v("panel.allowed", panel, "f", "On/may", "of ticked CPUs: tasks that are on them (a process by its first thread; H shows all), or all that may run there",
+			plain((*Model).toggleMayRun)).with(action.NotHeld),
+		v("panel.isolate", panel, "I", "Isolate", "isolate the ticked CPUs, or those under the cursor: move tasks and IRQs off; lists what cannot be moved",
+			plain((*Model).isolate)).changes("isolate").with(action.NotHeld),
+		v("panel.include", panel, "i", "Include", "include them again: restore what was moved off, deliberate pins as they were",
+			plain((*Model).include)).changes("include").with(action.NotHeld),
+		v("panel.untick", panel, "U", "Untick", "untick all", plain((*Model).untick)),
+		v("panel.number", panel, "0 1 2 3 4 5 6 7 8 9", "Jump", "jump to a CPU", (*Model).typeCPU),
+	}},
+	{"Show", []verb{
+		v("show.detail", processes, "enter", "Detail", "detail pane: threads, affinity, bounce chart, files, sockets; again: focus its thread list",
+			plain((*Model).openDetail)).of(),
+		v("show.files", tasks, "l", "Files", "list the open files, with sockets' addresses and incoming CPUs", plain((*Model).showFiles)).of(),
+		v("show.trace", tasks, "s", "strace", "attach strace to the process, or to the thread under the cursor; ^C ends it",
+			plain((*Model).trace)).changes(""),
+		v("show.tree", processes, "f5 t", "Tree", "tree of processes; again: of control groups (units, containers) with sums; again: list",
+			lists(func(v *proctable.View) { v.Tree = v.Tree.Next() })),
+		v("layout.next", processes, "L", "Layout", "next layout: its columns, order, arrangement and filter",
+			func(m *Model, _ string) tea.Cmd { return m.chooseLayout(m.layouts.Next()) }),
+		v("show.fold", processes, "+ -", "Fold", "fold or unfold the subtree; a folded row shows its sums", does(func(m *Model) { m.table.ToggleFold() })),
+		v("show.threads", processes, "H", "Threads", "threads on or off", plain((*Model).toggleThreads)),
+		v("show.kernel", processes, "K", "Kernel", "kernel threads on or off", lists(func(v *proctable.View) { v.Kernel = !v.Kernel })),
+		v("show.environment", processes, "e", "Environ", "environment of the process", plain((*Model).showEnvironment)).of(),
+		v("show.follow", processes, "F", "Follow", "keep the selected process in view as the order changes",
+			does(func(m *Model) { m.table.SetFollow(!m.table.Following()) })).of(),
+		v("show.pause", processes, "Z", "Pause", "pause or continue", plain((*Model).togglePause)),
+		v("show.panel", []action.Context{action.Processes, action.Panel}, "#", "Panel", "core panel full, folded or hidden", plain((*Model).cyclePanel)),
+		v("show.cost", everywhere, "ctrl+o", "Own cost", "what piton itself costs", does(func(m *Model) { m.cost.Shown = !m.cost.Shown })),
+	}},
+	// While the detail pane's thread list has the keyboard.
+	{"Detail pane", []verb{
+		v("threads.sort", threads, "f6 < >", "Sort", "sort by another column; a click on its heading, too",
+			func(m *Model, key string) tea.Cmd { m.detail.StepSort(key != "<"); return nil }),
+		v("threads.invert", threads, "I", "Invert", "invert the order", does(func(m *Model) { m.detail.Invert() })),
+		v("threads.leave", threads, "enter", "Back", "focus the process list again", plain((*Model).leaveThreads)),
+	}},
+	{"Find and sort", append([]verb{
+		v("find.search", processes, "f3 /", "Search", "search by name or PID", (*Model).askSearch),
+		v("find.filter", processes, `f4 \`, "Filter", "filter: words and comparisons, e.g. cpu>50 on=3 mig>10 user:root", plain((*Model).askFilter)),
+		v("find.user", processes, "u", "User", "processes of one user", plain((*Model).askUser)),
+		v("sort.menu", processes, "f6 < >", "Sort", "choose the column to sort by", plain((*Model).askSort)),
+		v("sort.invert", processes, "I", "Invert", "invert the order", lists(func(v *proctable.View) { v.Desc = !v.Desc })),
+	}, sortVerbs()...)},
+	{"Move and tag", []verb{
+		v("move.up", everywhere, "up", "Up", "one row up", moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
+		v("move.k", []action.Context{action.Cores, action.IRQs, action.Bench, action.Journal, action.Race}, "k", "Up", "one row up; among the processes, k sends a signal",
+			moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
+		v("move.down", everywhere, "down j", "Down", "one row down", moves(func(m *Model) { m.stepCPU(0, 1) }, func(l lister) { l.Move(1) })),
+		v("move.pageup", everywhere, "pgup", "Page up", "one page up", moves(nil, func(l lister) { l.Page(-1) })),
+		v("move.pagedown", everywhere, "pgdown", "Page down", "one page down", moves(nil, func(l lister) { l.Page(1) })),
+		v("move.home", everywhere, "home g", "First", "first row", moves(func(m *Model) { m.edgeCPU(false) }, lister.Home)),
+		v("move.end", everywhere, "end G", "Last", "last row", moves(func(m *Model) { m.edgeCPU(true) }, lister.End)),
+		v("move.left", everywhere, "left", "Left", "scroll left", moves(func(m *Model) { m.stepCPU(-1, 0) }, func(l lister) { l.Scroll(-1) })),
+		v("move.right", everywhere, "right", "Right", "scroll right", moves(func(m *Model) { m.stepCPU(1, 0) }, func(l lister) { l.Scroll(1) })),
+		v("tag.toggle", processes, "space", "Tag", "tag or untag", does(func(m *Model) { m.table.ToggleTag() })).of(),
+		v("tag.children", processes, "c", "Tag tree", "tag with its children", plain((*Model).tagChildren)).of(),
+		v("tag.all", processes, "A", "Tag all", "tag all that are shown: with a filter (comm~^nq), everything that matches", plain((*Model).tagAll)).of(),
+		v("tag.none", processes, "U", "Untag", "untag all", does(func(m *Model) { m.table.Untag() })),
+	}},
+	{"Cores", []verb{
+		v("cores.open", coresView, "enter", "Open", "the tasks behind a cell, the ledger of a CPU, a task among the processes", plain(func(m *Model) tea.Cmd { return m.cores.Enter() })),
+		v("cores.ledger", coresView, "l", "Ledger", "the ledger of the CPU: its time by task", does(func(m *Model) { m.cores.OpenLedger() })),
+		v("cores.window", coresView, "w", "Window", "the last second, 10 seconds or minute", does(func(m *Model) { m.cores.NextWindow() })),
+		v("cores.next", coresView, "n", "Next cell", "the next busiest cell of the map", does(func(m *Model) { m.cores.NextBusiest() })),
+		v("cores.fold", coresView, "f", "Fold", "the map by CPU, by cache or by node", does(func(m *Model) { m.cores.Fold() })),
+		v("cores.list", coresView, "c", "List", "list of the CPUs", does(func(m *Model) { m.cores.ToggleList() })),
+		v("cores.pin", coresView, "p", "Pin", "in the ledger, pin the task to the least-loaded other CPU",
+			plain((*Model).pinFromLedger)).changesAny("pin"),
+	}},
+	{"Race", []verb{
 		v("race.keep", raceView, "enter", "Keep", "keep the candidate under the cursor now, without proof", plain((*Model).keepNow)).changesAny("").with(action.Searching),
 		v("race.end", raceView, "esc", "Restore", "end the search, everything is as before; then back to the processes", plain((*Model).endSearch)),
-	}
-}
-
-func benchVerbs() []verb {
-	return []verb{
+	}},
+	{"Benchmarks", []verb{
 		v("bench.new", benchView, "n", "New run", "start a workload: form for size, threads, placements, runs",
 			plain(func(m *Model) tea.Cmd { return m.bench.StartStudy() })).like("bench").with(action.Idle),
 		v("bench.open", benchView, "enter", "Open", "the study under the cursor; Esc returns to this session's",
@@ -445,22 +395,27 @@ func benchVerbs() []verb {
 			plain(func(m *Model) tea.Cmd { return m.bench.WriteReport() })).like("bench report"),
 		v("bench.cancel", benchView, "x", "Cancel", "cancel the running benchmark",
 			plain(func(m *Model) tea.Cmd { return m.bench.CancelStudy() })).with(action.Running),
-	}
-}
-
-func journalVerbs() []verb {
-	return []verb{
+	}},
+	{"Journal", []verb{
 		v("journal.open", journalView, "enter", "Open", "the parts of the change: each task and file", does(func(m *Model) { m.journal.ToggleParts() })),
 		v("journal.undo", journalView, "z", "Undo", "undo the tagged changes, or the selected one", plain(func(m *Model) tea.Cmd { return m.journal.Undo() })).changesAny("undo").with(action.Undoable),
 		v("journal.all", journalView, "A", "Undo all", "undo everything", plain(func(m *Model) tea.Cmd { return m.journal.UndoAll() })).changesAny("undo --all").with(action.Undoable),
 		v("journal.tag", journalView, "space", "Tag", "tag, to undo several", does(func(m *Model) { m.journal.ToggleTag() })).changesAny(""),
 		v("journal.untag", journalView, "U", "Untag", "untag all", does(func(m *Model) { m.journal.Untag() })).changesAny(""),
 		v("journal.read", journalView, "r", "Reload", "read it again", plain(func(m *Model) tea.Cmd { return m.journal.Open() })),
-	}
-}
-
-func appVerbs() []verb {
-	return []verb{
+	}},
+	// The digits stand for what the tabs show.
+	{"Views", []verb{
+		v("view.processes", everywhere, "1", "Processes", "processes", shows(action.Processes)),
+		v("view.cores", everywhere, "2", "Cores", "migrations from CPU to CPU, and each CPU's time by task", shows(action.Cores)),
+		v("view.irqs", everywhere, "3", "IRQs", "rate, CPUs, device and driver of each interrupt", shows(action.IRQs)).like("irq list"),
+		v("view.bench", everywhere, "b 4", "Bench", "benchmarks and their results", shows(action.Bench)).like("bench"),
+		v("view.journal", everywhere, "5", "Journal", "journal of the changes made", shows(action.Journal)).like("journal"),
+		v("view.next", everywhere, "tab", "Next view", "next view", func(m *Model, _ string) tea.Cmd { return m.turn(1) }),
+		v("view.previous", everywhere, "shift+tab", "Previous", "previous view", func(m *Model, _ string) tea.Cmd { return m.turn(-1) }),
+	}},
+	{"Columns", append(layoutVerbs(), columnVerbs()...)},
+	{"piton", []verb{
 		v("app.help", everywhere, "f1 ? h", "Help", "this help; says why a value is missing", plain((*Model).showHelp)),
 		v("app.palette", everywhere, ": ctrl+p", "Find", "find any action, column, view or setting by its name", func(m *Model, _ string) tea.Cmd { return m.openPalette("") }),
 		v("app.setup", everywhere, "f2 S", "Setup", "meters, columns and display", plain((*Model).askSetup)),
@@ -470,5 +425,5 @@ func appVerbs() []verb {
 		v("app.repaint", everywhere, "ctrl+l", "Repaint", "repaint the screen", func(*Model, string) tea.Cmd { return screen.Repaint }),
 		v("app.suspend", everywhere, "ctrl+z", "Suspend", "suspend; fg resumes", plain((*Model).suspend)),
 		v("app.quit", everywhere, "f10 q ctrl+c", "Quit", "quit", plain((*Model).quit)),
-	}
+	}},
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // page is a view other than the processes. It keeps its own state; the messages of its
-// commands are functions that go on with what was found out (see other).
+// commands are functions that go on with what was found out (see handle).
 type page interface {
 	lister
 	// Open is called each time the view is shown.
@@ -67,7 +67,6 @@ func (m *Model) entered() tea.Cmd {
 	}
 }
 
-// pageBody draws a view other than the processes.
 func (m *Model) pageBody(width, height int) []string {
 	p := m.page()
 	if p == nil || height < 1 {
@@ -83,15 +82,6 @@ func (m *Model) journalChanged() tea.Cmd {
 		return m.entered()
 	}
 	return nil
-}
-
-// benchHint says on the summary line where the workload is, so that it can be
-// found in the list and tuned by hand.
-func (m *Model) benchHint() string {
-	if m.bench.PID() == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" the workload is PID %d: 1 and /%d select it among the processes", m.bench.PID(), m.bench.PID())
 }
 
 // change alters what the list shows.

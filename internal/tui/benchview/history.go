@@ -79,7 +79,6 @@ func (v *View) read() tea.Msg {
 	}
 }
 
-// past is a study of the history; false when it has none of that ID.
 func (v *View) past(id string) (s study, ok bool) {
 	if i := v.Index(id); i >= 0 {
 		return v.Rows()[i], true
@@ -144,7 +143,6 @@ func title(s bench.Study) string {
 	return name
 }
 
-// pastColumns are those of the list of past studies.
 func (v *View) pastColumns() []field.Column[study] {
 	return []field.Column[study]{
 		{ID: "when", Title: "HISTORY", Width: len(dateTime), Tight: len(dateTime), Desc: true, Rank: 1,

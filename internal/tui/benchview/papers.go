@@ -87,7 +87,6 @@ func papersStep(at paper.Progress, chosen []paper.Paper, m paper.Machine, budget
 	return s
 }
 
-// names are the papers' names in short.
 func (s *study) names() string {
 	names := s.grid.Papers
 	if names == nil {

@@ -98,7 +98,6 @@ type picture struct {
 	lines       []string
 }
 
-// body is a study with its notes, which wait until it has ended.
 func (v *View) body(s study, unfinished bool, width int, th *theme.Theme) []string {
 	lines := append(v.gap(nil), table(s.report, bench.TableOptions{Width: width, Running: unfinished, Tight: !v.roomy}, th)...)
 	if unfinished {

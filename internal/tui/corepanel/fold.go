@@ -122,7 +122,6 @@ func (r *renderer) foldedTitle(f fold) string {
 	return widget.Fit(line, r.Width, "")
 }
 
-// sum is what a group's CPUs come to.
 type sum struct {
 	busy   float32 // mean of those whose load is known
 	parts  widget.Parts

@@ -113,7 +113,6 @@ func (r *renderer) partsPerRow(width int) int {
 	return powerBelow((width + 1) / (first + 1))
 }
 
-// powerBelow is the largest power of two that is at most n, at least 1.
 func powerBelow(n int) int {
 	p := 1
 	for p*2 <= n {
@@ -125,7 +124,6 @@ func powerBelow(n int) int {
 // cellOf is how one CPU looks in a grid.
 type cellOf func(th *theme.Theme, rates *model.CPU) (theme.Style, string)
 
-// gridLine draws one row behind what stands before it.
 func (r *renderer) gridLine(before string, row gridRow, cell cellOf) string {
 	return string(r.appendCells(r.Theme.Dim.Append(make([]byte, 0, r.Width*4), before), row, cell))
 }
@@ -197,7 +195,6 @@ func (r *renderer) appendCells(dst []byte, cpus []*topology.CPU, cell cellOf) []
 	return open.Close(dst)
 }
 
-// migrationCell shows the migrations into a CPU as heat.
 func migrationCell(th *theme.Theme, rates *model.CPU) (theme.Style, string) {
 	if rates == nil || !model.Known(rates.InPerS) {
 		return th.Text, "?"

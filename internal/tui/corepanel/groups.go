@@ -50,7 +50,6 @@ func groupCPUs(t *topology.Topology) *grouping {
 	return g
 }
 
-// groupLabel names a group by what sets it apart.
 func groupLabel(t *topology.Topology, of model.MoveGroup, first *topology.CPU) string {
 	var parts []string
 	if len(t.Packages()) > 1 && len(t.Nodes) < 2 && first.PackageIndex >= 0 {

@@ -83,7 +83,6 @@ func (r *renderer) heading(g *group, unnamed bool, p cells, width int) string {
 	return line + strings.Repeat(" ", at-used) + th.Dim.Render(title) + strings.Repeat(" ", width-at-widget.Width(title))
 }
 
-// line draws one CPU.
 func (r *renderer) line(cpus []*topology.CPU, i int, p cells, width int) string {
 	c, th := cpus[i], r.Theme
 	rates := r.Model.CPU(c.ID)

@@ -100,7 +100,6 @@ func (p *Panel) draw(in Input) []string {
 	return lines
 }
 
-// renderer is one drawing of the panel.
 type renderer struct {
 	Input
 	g     *grouping

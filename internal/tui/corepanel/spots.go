@@ -7,7 +7,6 @@ import (
 	"piton/internal/cpuset"
 )
 
-// spot is where CPUs were drawn.
 type spot struct {
 	x, y, w int
 	cpu     cpuset.CPU // -1: all of the group

@@ -11,13 +11,10 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// fact is one labelled figure.
 type fact struct{ label, value string }
 
-// labelWidth is the cells that labels take.
 const labelWidth = 11
 
-// factLines is how many facts facts has.
 const factLines = 10
 
 // facts are the figures of the sample, identity first.
@@ -73,7 +70,6 @@ func migrations(row field.Row) string {
 		field.Cell("migrations_per_s", row), field.Cell("migrations", row), field.Cell("migrations_source", row))
 }
 
-// core is the CPU with where it is: "3, node 0, LLC 0".
 func core(row field.Row) string {
 	s := field.Cell("cpu", row)
 	c, ok := row.M.Topology.CPU(cpuset.CPU(row.Task().LastCPU))
@@ -151,7 +147,6 @@ func where(row field.Row, c Confinement, th *theme.Theme) string {
 	return s
 }
 
-// draw writes a fact in exactly width cells.
 func (f fact) draw(width int, th *theme.Theme) string {
 	label := widget.Fit(f.label, min(labelWidth, width), th.Ellipsis)
 	return th.Dim.Render(label) + widget.Fit(f.value, width-labelWidth, th.Ellipsis)

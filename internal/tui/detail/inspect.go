@@ -91,7 +91,6 @@ func (r Reading) Confined(err error, proc attr.Processes, tuner Tuner) Reading {
 	return r
 }
 
-// affinities are those of threads of a process, as far as they are known.
 func affinities(pid kernel.TID, threads []*sample.Task) (out []attr.Change) {
 	for _, t := range threads {
 		if t.Have&sample.HaveAffinity != 0 {

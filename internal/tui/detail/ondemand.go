@@ -16,7 +16,6 @@ const demandLines = 6
 // mostSockets is how many sockets the pane makes room for.
 const mostSockets = 6
 
-// demandHeight is the lines that the facts read on demand would take.
 func (p *Pane) demandHeight() int {
 	lines := demandLines + min(len(p.facted.Sockets.Value), mostSockets)
 	if p.reading.Where != "" {
@@ -62,7 +61,6 @@ func (p *Pane) demanded(row field.Row, width, height int, th *theme.Theme) []str
 	return lines
 }
 
-// drawSocket is one socket with the CPU its last packet came in on.
 func drawSocket(s taskfacts.Socket, width int, th *theme.Theme) string {
 	cpu := ""
 	if s.IncomingCPU >= 0 {

@@ -126,7 +126,6 @@ func (p *Pane) title(row field.Row, width int, th *theme.Theme) string {
 	return rule(2) + th.Title.Render(name) + rule(max(0, width-2-widget.Width(name)))
 }
 
-// columnsFrom is the width from which facts stand in two columns.
 const columnsFrom = 72
 
 // figures draws the facts of the sample, in two columns where there is room.

@@ -37,9 +37,10 @@ type Affinity struct {
 	tree   []branch
 	shown  []int // indices in tree of the rows that are not folded away
 	list   rows.Scroll
-	memory bool  // the pages are to move as well
 	typing *Form // a CPU list; nil while none is typed
 	note   string
+	// MemoryFollows: the subject's pages are to move as well.
+	MemoryFollows bool
 }
 
 // NewAffinity starts with the present mask ticked.
@@ -52,9 +53,6 @@ func NewAffinity(o AffinityOptions) *Affinity {
 	a.shown = visible(a.tree)
 	return a
 }
-
-// MemoryFollows reports whether the subject's pages are to move as well.
-func (a *Affinity) MemoryFollows() bool { return a.memory }
 
 // Title names the subject.
 func (a *Affinity) Title() string { return "Affinity of " + a.Subject }
@@ -105,7 +103,7 @@ func (a *Affinity) key(k tea.KeyPressMsg) Outcome {
 	case "i":
 		a.picked = a.usable.AndNot(a.picked)
 	case "m":
-		a.memory = a.Memory && !a.memory
+		a.MemoryFollows = a.Memory && !a.MemoryFollows
 	case "l", "/":
 		a.typeList()
 	case "left", "h", "-":
@@ -140,7 +138,6 @@ func (a *Affinity) toggle() {
 	}
 }
 
-// unusable says why a CPU cannot be ticked, "" when it can.
 func (a *Affinity) unusable(cpu cpuset.CPU) string {
 	switch {
 	case !a.Topology.Online.Has(cpu):
@@ -171,7 +168,6 @@ func (a *Affinity) foldHere(closed bool) {
 	}
 }
 
-// typeList asks for the CPUs as a list.
 func (a *Affinity) typeList() {
 	var set cpuset.Set
 	list := Field{Kind: Text, Label: "CPUs", Room: 30, Help: "such as 5  0-3,8  0-14:2  node:1  llc:0  core:3  online,^0",
@@ -179,7 +175,6 @@ func (a *Affinity) typeList() {
 	a.typing = &Form{Fields: []Field{list}, Enter: "tick", Answer: func() (any, error) { return set, nil }}
 }
 
-// parse reads a list of CPUs that can be ticked.
 func (a *Affinity) parse(text string) (cpuset.Set, error) {
 	set, err := topology.ParseCPUs(text, a.Topology)
 	beyond := set.AndNot(a.usable)

@@ -121,6 +121,6 @@ func TestMemoryFollows(t *testing.T) {
 		assert.Equal(t, offered, strings.Contains(ansi.Strip(a.Render(80, 24, plain)), "memory follows"))
 		out := press(a, "m enter")
 		assert.Equal(t, "0", out.Value.(cpuset.Set).String())
-		assert.Equal(t, offered, a.MemoryFollows())
+		assert.Equal(t, offered, a.MemoryFollows)
 	}
 }

@@ -87,7 +87,6 @@ func fold(tree []branch) {
 	}
 }
 
-// visible returns the indices of the rows that no fold hides.
 func visible(tree []branch) []int {
 	var out []int
 	hidden := -1 // depth of the fold we are in

@@ -21,7 +21,6 @@ const (
 	noteCells = 32
 )
 
-// nameCells is the width of the rows' names with their boxes.
 func (a *Affinity) nameCells() int {
 	cells := 12
 	for _, b := range a.tree {
@@ -142,7 +141,6 @@ func (l LoadMsg) mean(cpus cpuset.Set) (share float32, ok bool) {
 	return share / float32(n), true
 }
 
-// addNotes says what is special about a CPU.
 func (a *Affinity) addNotes(r *rows.Row, b branch, th *theme.Theme) {
 	cpu, _ := a.Topology.CPU(b.leaf)
 	var notes []string
@@ -167,7 +165,7 @@ func (a *Affinity) foot(width int, th *theme.Theme) []string {
 	}
 	keys := []string{" Space", "tick", "a", "all", "n", "none", "i", "invert"}
 	if box := th.Unchecked; a.Memory {
-		if a.memory {
+		if a.MemoryFollows {
 			box = th.Checked
 		}
 		keys = append(keys, "m", "memory follows "+box)

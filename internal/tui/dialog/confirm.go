@@ -106,7 +106,6 @@ func (c *Confirm) tick(msg secondMsg) Outcome {
 	return Outcome{Cmd: c.second()}
 }
 
-// reply is what a key means to a question.
 type reply uint8
 
 const (
@@ -123,7 +122,6 @@ var replies = map[string]reply{
 	"left": replyTurn, "right": replyTurn, "tab": replyTurn, "shift+tab": replyTurn,
 }
 
-// takes reports whether the key is a reply.
 func (c *Confirm) takes(k tea.KeyPressMsg) bool { return replies[k.String()] != 0 }
 
 func (c *Confirm) key(k tea.KeyPressMsg) Outcome {

@@ -71,8 +71,6 @@ func noteOr(note string, th *theme.Theme, width int, keys ...string) string {
 	return r.Render(th, width)
 }
 
-// canceled closes a dialog without an answer.
 var canceled = Outcome{Done: true, Canceled: true}
 
-// answered closes a dialog with an answer.
 func answered(v any) Outcome { return Outcome{Done: true, Value: v} }

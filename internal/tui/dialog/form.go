@@ -52,7 +52,6 @@ func (fd *Field) boxed() bool { return fd.Kind == Tick || fd.Kind == One }
 func (fd *Field) off() bool   { return fd.Has != nil && !fd.Has() }
 func (fd *Field) typed() bool { return (fd.Kind == Text || fd.Kind == Number) && !fd.off() }
 
-// take sets the value.
 func (fd *Field) take() error {
 	value := strings.TrimSpace(fd.Value)
 	if n, err := strconv.Atoi(value); fd.Kind == Number && (err != nil || n < fd.Least || n > fd.Most) {
@@ -114,7 +113,6 @@ func (f *Form) GoTo(i int) {
 	f.list.Cursor = i
 }
 
-// text is the text under the cursor.
 func (f *Form) text() *Input {
 	if at := f.At(); f.of != at || f.input.Value() != at.Value {
 		f.of, f.input = at, NewInput(at.Value)
@@ -162,7 +160,6 @@ func (f *Form) Update(msg tea.Msg) Outcome {
 	return Outcome{}
 }
 
-// types reports whether a key is for the text under the cursor.
 func (f *Form) types(k tea.KeyPressMsg) bool {
 	switch key := k.String(); key {
 	case "up", "down", "pgup", "pgdown", "tab", "shift+tab", "enter", "esc", "ctrl+c", "ctrl+g":

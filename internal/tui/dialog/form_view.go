@@ -53,7 +53,6 @@ func (f *Form) measure() (keys, wide int) {
 	return keys, wide
 }
 
-// help is what is said of the field.
 func (fd *Field) help() string {
 	if fd.off() {
 		return fd.Off
@@ -186,7 +185,6 @@ func (f *Form) row(i, y, keys, width int, th *theme.Theme) string {
 	return r.Item(th, width, selected)
 }
 
-// keys are those that matter for the field under the cursor.
 func (f *Form) keys(width int, th *theme.Theme) (lines []string) {
 	pairs := []string{"Enter", f.Enter}
 	switch at := f.At(); {

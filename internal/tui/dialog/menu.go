@@ -94,7 +94,6 @@ const (
 	noMatch
 )
 
-// find lists what fits.
 func (m *Menu) find() {
 	text := strings.ToLower(m.input.Value())
 	fit, names := make([]int, len(m.items)), make([]string, len(m.items))
@@ -186,7 +185,6 @@ func (m *Menu) Render(width, height int, th *theme.Theme) string {
 	return rows.Stack(width, height, head, len(m.items), full, m.foot(width, th))
 }
 
-// moreLines is how many lines an item's More has at most.
 const moreLines = 3
 
 // below are the lines below a list for what is cut beside its row at: as many as the longest of the

@@ -60,7 +60,6 @@ func NeedLines(needs []change.Need) []Line {
 	return lines
 }
 
-// reasons are the requests' reasons, each once.
 func reasons(requests []change.Request) []string {
 	var out []string
 	for _, r := range requests {

@@ -177,7 +177,6 @@ func (p *Policy) answer() (any, error) {
 	return out, nil
 }
 
-// about is the change, and what to beware of.
 func (p *Policy) about() []Line {
 	lines := []Line{{Loud, p.before() + " → " + p.setting().String()}}
 	switch now := p.policy(); {

@@ -39,7 +39,6 @@ func (l LoadMsg) idlest(least cpuset.CPU) bool {
 	return known && busy < model.IdlestBelow
 }
 
-// regionDetail is the load of a group's CPUs, and which they are.
 func regionDetail(b branch, load LoadMsg) string {
 	text := "     "
 	if share, ok := load.mean(b.cpus); ok {

@@ -59,7 +59,6 @@ func whatOf(d *history.Operation, c change.Change) string {
 	return fmt.Sprintf(" %d %s %s", c.TID, history.TaskName(c, d.Changes), c.Attribute)
 }
 
-// state is what has become of an operation, or of a change.
 func state(l line, _ int) (string, field.Tone) {
 	c, ok := l.change()
 	if !ok {
@@ -122,7 +121,6 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 	return v.Frame(width, height, v.head(width, th), nil, th)
 }
 
-// maxDamage is how many damaged lines are named.
 const maxDamage = 2
 
 // head sums the journal up and says what is wrong with it.

@@ -125,7 +125,6 @@ func (v *View) take(serial int, entries []change.Entry, damage []journal.Damage,
 	}
 }
 
-// found shows what the machine says of the operations.
 func (v *View) found(found map[uint64]*history.Found) {
 	for i := range v.operations {
 		if f := found[v.operations[i].ID]; f != nil {

@@ -19,7 +19,6 @@ type Live struct {
 	faults  map[string]string
 }
 
-// devices are the counters of each device.
 type devices map[string][2]float64
 
 // of is what a meter shows.

@@ -159,7 +159,6 @@ func barred(in *Input, name string, parts *widget.Parts, figure string, share fl
 	return forms
 }
 
-// high is the style of a figure: that of its load where it is high.
 func high(th *theme.Theme, share float32) theme.Style {
 	if share < 0.85 {
 		return th.Text

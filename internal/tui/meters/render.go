@@ -9,7 +9,6 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// gap stands between two meters.
 const gap = "   "
 
 // leastName is what is left of a long host name beside the rest of the line.
@@ -19,7 +18,6 @@ const leastName = 12
 // third from twice as much.
 const tall = 20
 
-// piece is a meter as it is drawn.
 type piece struct {
 	*Meter
 	forms []string // the shortest first

@@ -26,7 +26,6 @@ func NewLayouts(main Layout, own []Layout) *Layouts {
 	return l
 }
 
-// put replaces the layout of that name, or adds it.
 func put(list []Layout, l Layout) []Layout {
 	if i := index(list, l.Name); i >= 0 {
 		list[i] = l

@@ -21,7 +21,6 @@ type branch struct {
 // deepest is the depth at which the drawing stops to indent.
 const deepest = 20
 
-// none stands for no row.
 const none = int32(-1)
 
 // longest bounds the way from a row to its root.
@@ -78,7 +77,6 @@ func newPlanter(rows []int32, m *model.Model, folded map[Key]bool) *planter {
 	return p
 }
 
-// index finds a task by its number.
 func (p *planter) index(tid kernel.TID) int32 {
 	i, ok := sample.Find(p.tasks, tid)
 	if !ok {

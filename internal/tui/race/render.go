@@ -16,7 +16,6 @@ import (
 	"piton/internal/tui/widget"
 )
 
-// row is a candidate.
 type row struct {
 	*View
 	n int
@@ -111,7 +110,6 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 	return rows.Clip(strings.Join(append(lines, v.below(width, height-len(lines), th)...), "\n"), width, height)
 }
 
-// title says what is searched for, and the time left or how it ended.
 func (v *View) title(width int, th *theme.Theme) string {
 	var left, right rows.Row
 	left.Add(th.Title, " Race")
@@ -131,7 +129,6 @@ func (v *View) title(width int, th *theme.Theme) string {
 	return rows.Ends(left, right, width, th)
 }
 
-// bar is how much of the budget is used.
 func (v *View) bar(width int, th *theme.Theme) string {
 	var r rows.Row
 	text := fmt.Sprintf("%d/%d", v.Now.Periods, v.Now.Budget)

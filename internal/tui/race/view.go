@@ -51,7 +51,6 @@ func (v *View) Begin(subject string, search Search, done func(auto.State, error)
 // Step is the message of a step: only this screen shows it.
 type Step func() tea.Cmd
 
-// next waits for the next step.
 func (v *View) next(j *live.Job[auto.State]) tea.Cmd {
 	return func() tea.Msg {
 		s, ok := j.Next()

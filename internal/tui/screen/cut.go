@@ -65,7 +65,6 @@ type cutter struct {
 	escape  time.Time // when an ESC came that was taken for the key
 }
 
-// feed takes bytes that came now and returns what is complete.
 func (c *cutter) feed(b []byte, now time.Time) []tea.Msg {
 	if c.part == between && !c.escape.IsZero() {
 		if after := now.Sub(c.escape); after <= tornTime || after <= tailTime && looksLikeTail(b) {
@@ -162,7 +161,6 @@ func (c *cutter) finish() {
 	c.end()
 }
 
-// take takes one byte.
 func (c *cutter) take(x byte) {
 	switch {
 	case c.part == paste:
@@ -236,7 +234,6 @@ func (c *cutter) takeFirst(x byte) {
 	}
 }
 
-// takeRune takes a byte of a letter that has several.
 func (c *cutter) takeRune(x byte) {
 	if x < 0x80 || x > 0xbf {
 		c.end()
@@ -260,7 +257,6 @@ func (c *cutter) takeRune(x byte) {
 	}
 }
 
-// takeSecond takes the byte after an ESC.
 func (c *cutter) takeSecond(x byte) {
 	c.seq = append(c.seq, x)
 	switch {
@@ -333,7 +329,6 @@ func (c *cutter) takeConsoleKey(x byte) {
 	c.end()
 }
 
-// takeText takes a byte of a string.
 func (c *cutter) takeText(x byte) {
 	switch {
 	case x == ansi.BEL && isOSC(c.seq), x == ansi.ST && c.seq[0] != ansi.ESC:
@@ -343,7 +338,6 @@ func (c *cutter) takeText(x byte) {
 	}
 }
 
-// isOSC reports whether a string may end with BEL.
 func isOSC(seq []byte) bool { return seq[0] == ansi.OSC || len(seq) > 1 && seq[1] == ']' }
 
 // takeTextEnd takes the byte after an ESC in a string: the end is ESC \.
@@ -369,7 +363,6 @@ func (c *cutter) finishText() {
 	c.finish()
 }
 
-// takePasted takes a byte of a paste.
 func (c *cutter) takePasted(x byte) {
 	if x == pasteEnd[c.match] {
 		if c.match++; c.match == len(pasteEnd) {
@@ -399,7 +392,6 @@ func plain(b []byte) string {
 	}, string(b))
 }
 
-// decodeKeys decodes letters and controls.
 func (c *cutter) decodeKeys() {
 	for keys := c.keys; len(keys) > 0; {
 		n, e := c.decoder.Decode(keys)

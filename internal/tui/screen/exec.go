@@ -45,7 +45,6 @@ func (r *root) run(e execMsg) tea.Cmd {
 	return tea.Batch(again, handled(func() tea.Msg { return e.done(err) }))
 }
 
-// giveAway gives the terminal to somebody else.
 func (r *root) giveAway() {
 	r.term.keys.lend(true)
 	r.term.collect()
@@ -53,7 +52,6 @@ func (r *root) giveAway() {
 	r.signals.away.Store(true)
 }
 
-// takeBack reads the terminal again.
 func (r *root) takeBack() {
 	r.signals.away.Store(false)
 	r.term.keys.lend(false)

@@ -278,7 +278,7 @@ func TestInput(t *testing.T) {
 			m, err := demo.New(4, seed+uint64(n))
 			require.NoError(t, err)
 			p := &typist{t: t, machine: m, rng: rand.New(rand.NewPCG(seed, uint64(n))), filter: tui.MouseFilter(), out: make(chan *sample.Sample)}
-			d := m.Deps(tui.Options{Interval: time.Second, Version: "test"}, p)
+			d := m.Deps(tui.Options{Saved: tui.Saved{Interval: time.Second}, Version: "test"}, p)
 			p.sink = &sink{Tuning: d.Tuning}
 			d.Tuning = p.sink
 			p.screen = tui.New(d)

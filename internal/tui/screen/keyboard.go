@@ -111,7 +111,6 @@ func isAnswer(msg tea.Msg) bool {
 	return ok
 }
 
-// take reads once.
 func (k *keyboard) take() ([]tea.Msg, error) {
 	var b [4096]byte
 	n, err := k.in.Read(b[:])

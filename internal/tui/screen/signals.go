@@ -180,7 +180,6 @@ func (s *signals) lend(lent bool) {
 	signal.Notify(s.typed, typed...)
 }
 
-// stop ends watch and waits for it.
 func (s *signals) stop() {
 	close(s.done)
 	s.wg.Wait()

@@ -210,7 +210,6 @@ func (t *terminal) resize(width, height int) {
 	t.repaint()
 }
 
-// repaint makes the next draw a full one.
 func (t *terminal) repaint() {
 	t.cells.Erase()
 	t.fresh, t.stale = true, false
@@ -259,7 +258,6 @@ func (t *terminal) acknowledge() {
 	t.queue.WriteByte('\r')
 }
 
-// flush writes the queue.
 func (t *terminal) flush() {
 	if t.queue.Len() == 0 || t.crashed.Load() {
 		return

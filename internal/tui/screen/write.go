@@ -84,7 +84,6 @@ func simple(cells uv.Line) bool {
 	return true
 }
 
-// blanks is the length of the longest run of blanks.
 func blanks(cells uv.Line) (most int) {
 	n := 0
 	for i := range cells {

@@ -61,50 +61,20 @@ const (
 	settled // nothing is asked any more
 )
 
-// lookInterval is how often it is looked, while it is.
 const lookInterval = time.Second
 
-// The messages of a Watch.
-type (
-	lookMsg  struct{}
-	delayMsg struct {
-		ran, waited time.Duration
-		err         error
-	}
-	changedMsg struct {
-		to  state
-		err error
-	}
-)
-
-// Update takes the watch's own messages.
-func (w *Watch) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case lookMsg:
-		return w.Look()
-	case delayMsg:
-		if msg.err != nil { // a kernel without schedstat: nothing is known
-			w.state = settled
-			return nil
-		}
-		return w.delayed(msg.ran, msg.waited)
-	case changedMsg:
-		return w.changed(msg.to, msg.err)
-	}
-	return nil
-}
-
 // Look looks whether piton itself gets a CPU: when it starts, before the first sample,
-// which may be long in coming, and for as long as it is raised.
+// which may be long in coming, and for as long as it is raised. The messages of its commands
+// are functions that go on with what was found out.
 func (w *Watch) Look() tea.Cmd {
 	p := w.o.Priority
 	switch {
 	case p == nil, w.state == settled, w.state == asking:
 		return nil
 	case w.state == raised && time.Since(w.raised) >= raisedTime:
-		return change(p.Drop, probing)
+		return w.change(p.Drop, probing)
 	case w.state == raised: // threads that came meanwhile are ordinary
-		return change(p.Raise, raised)
+		return w.change(p.Raise, raised)
 	case w.state == ordinary && w.looks >= startLooks:
 		w.state = settled
 		return nil
@@ -112,15 +82,25 @@ func (w *Watch) Look() tea.Cmd {
 	w.looks++
 	return func() tea.Msg {
 		ran, waited, err := p.Delay()
-		return delayMsg{ran, waited, err}
+		return func() tea.Cmd {
+			if err != nil { // a kernel without schedstat: nothing is known
+				w.state = settled
+				return nil
+			}
+			return w.delayed(ran, waited)
+		}
 	}
 }
 
-// again looks once more, in a while.
-func again() tea.Cmd { return tea.Tick(lookInterval, func(time.Time) tea.Msg { return lookMsg{} }) }
+func (w *Watch) again() tea.Cmd {
+	return tea.Tick(lookInterval, func(time.Time) tea.Msg { return w.Look })
+}
 
-func change(do func() error, to state) tea.Cmd {
-	return func() tea.Msg { return changedMsg{to, do()} }
+func (w *Watch) change(do func() error, to state) tea.Cmd {
+	return func() tea.Msg {
+		err := do()
+		return func() tea.Cmd { return w.changed(to, err) }
+	}
 }
 
 // delayed asks for a priority, or drops it.
@@ -131,9 +111,9 @@ func (w *Watch) delayed(ranAll, waitedAll time.Duration) tea.Cmd {
 	starved := waited >= starvedWait && waited >= starvedTimes*ran
 	switch {
 	case w.state == probing && first: // the time it was raised does not count
-		return again()
+		return w.again()
 	case w.state == probing && starved:
-		return change(w.o.Priority.Raise, raised)
+		return w.change(w.o.Priority.Raise, raised)
 	case w.state == probing:
 		w.state = settled
 		return w.o.Say("the machine is not starved any more, and this screen is an ordinary task again", false)
@@ -141,7 +121,7 @@ func (w *Watch) delayed(ranAll, waitedAll time.Duration) tea.Cmd {
 		w.state = asking
 		return w.ask(ran, waited)
 	}
-	return again()
+	return w.again()
 }
 
 func (w *Watch) ask(ran, waited time.Duration) tea.Cmd {
@@ -154,12 +134,12 @@ func (w *Watch) ask(ran, waited time.Duration) tea.Cmd {
 		switch {
 		case o.Expired:
 			w.state, w.looks = ordinary, 0
-			return again()
+			return w.again()
 		case o.Canceled:
 			w.state = settled
 			return nil
 		}
-		return change(w.o.Priority.Raise, raised)
+		return w.change(w.o.Priority.Raise, raised)
 	})
 }
 
@@ -176,7 +156,7 @@ func (w *Watch) changed(to state, err error) tea.Cmd {
 		w.raised = time.Now()
 	}
 	if before == asking {
-		return tea.Batch(again(), w.o.Say("this screen has a real-time priority until the machine is not starved any more, or it ends", false))
+		return tea.Batch(w.again(), w.o.Say("this screen has a real-time priority until the machine is not starved any more, or it ends", false))
 	}
-	return again()
+	return w.again()
 }

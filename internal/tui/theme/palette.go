@@ -76,7 +76,6 @@ var (
 // the background.
 var Names = []string{"dark", "light", "terminal", "high-contrast", "mono"}
 
-// palette chooses the colours.
 func (o Options) palette() (p palette) {
 	ground := o.Background
 	switch o.Name {

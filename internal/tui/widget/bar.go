@@ -31,7 +31,6 @@ func AppendBar(dst []byte, th *theme.Theme, share float32, width int) []byte {
 	return appendRun(th.Load(share).Append(dst, filled), th.Dim, th.Blank, width-(n+7)/8)
 }
 
-// appendRun adds a glyph n times.
 func appendRun(dst []byte, style theme.Style, glyph string, n int) []byte {
 	if n <= 0 {
 		return dst

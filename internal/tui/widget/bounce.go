@@ -58,7 +58,6 @@ type bounceChart struct {
 	laneChart
 }
 
-// title counts what is shown.
 func (c *bounceChart) title() string {
 	back := 0
 	for i, s := range c.Steps {
@@ -123,7 +122,6 @@ func (c *bounceChart) times(width int) string {
 	return Fit(c.th.Dim.Render(strings.TrimRight(string(dst), " ")), width, "")
 }
 
-// age writes a time: "340 ms".
 func (c *bounceChart) age(ns uint64) string {
 	text := chart.Quantity(float64(ns), "ns")
 	if c.th.ASCII {

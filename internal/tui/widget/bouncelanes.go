@@ -19,7 +19,6 @@ type laneChart struct {
 	label int // cells before the columns
 }
 
-// draw draws at most n lines.
 func (c *laneChart) draw(n int) []string {
 	var out []string
 	for _, l := range c.lanes(n) {
@@ -28,7 +27,6 @@ func (c *laneChart) draw(n int) []string {
 	return out
 }
 
-// lane draws one line of the chart.
 func (c *laneChart) lane(l bounceLane) string {
 	dst := AppendFit(nil, l.label, c.label, true, c.th.Ellipsis)
 	dst = append(dst, ' ')

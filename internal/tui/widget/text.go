@@ -11,20 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// spaces is what padding is cut from.
-const spaces = "                                                                                                                                "
-
 // AppendSpaces adds n spaces.
-func AppendSpaces(dst []byte, n int) []byte {
-	for n > len(spaces) {
-		dst = append(dst, spaces...)
-		n -= len(spaces)
-	}
-	if n > 0 {
-		dst = append(dst, spaces[:n]...)
-	}
-	return dst
-}
+func AppendSpaces(dst []byte, n int) []byte { return append(dst, strings.Repeat(" ", max(n, 0))...) }
 
 // ascii reports whether every byte of s is a printable ASCII character, so that
 // bytes and cells are the same thing.
