@@ -106,45 +106,29 @@ func (c *Confirm) tick(msg secondMsg) Outcome {
 	return Outcome{Cmd: c.second()}
 }
 
-type reply uint8
-
-const (
-	replyNo reply = iota + 1
-	replyYes
-	replyEnter // whichever is bracketed
-	replyTurn  // to the other one
-)
-
-// replies are the keys of a question; all others only scroll its text.
-var replies = map[string]reply{
-	"esc": replyNo, "n": replyNo, "N": replyNo, "q": replyNo, "ctrl+c": replyNo, "ctrl+g": replyNo,
-	"y": replyYes, "Y": replyYes, "enter": replyEnter,
-	"left": replyTurn, "right": replyTurn, "tab": replyTurn, "shift+tab": replyTurn,
+// replies are the keys of a question and what they mean: no, yes, whichever is bracketed, and
+// to the other one. All others only scroll its text.
+var replies = map[string]string{
+	"esc": "no", "n": "no", "N": "no", "q": "no", "ctrl+c": "no", "ctrl+g": "no", "y": "yes", "Y": "yes", "enter": "bracketed",
+	"left": "other", "right": "other", "tab": "other", "shift+tab": "other",
 }
 
-func (c *Confirm) takes(k tea.KeyPressMsg) bool { return replies[k.String()] != 0 }
+func (c *Confirm) takes(k tea.KeyPressMsg) bool { return replies[k.String()] != "" }
 
 func (c *Confirm) key(k tea.KeyPressMsg) Outcome {
 	switch replies[k.String()] {
-	case replyNo:
+	case "no":
 		return canceled
-	case replyYes:
-		return c.answer(true)
-	case replyEnter:
-		return c.answer(!c.onNo)
-	case replyTurn:
+	case "yes":
+		return Outcome{Done: true}
+	case "bracketed":
+		return Outcome{Done: true, Canceled: c.onNo}
+	case "other":
 		c.onNo = !c.onNo
 	default:
 		c.text.key(k, true)
 	}
 	return Outcome{}
-}
-
-func (c *Confirm) answer(yes bool) Outcome {
-	if !yes {
-		return canceled
-	}
-	return Outcome{Done: true}
 }
 
 // Render draws the lines, scrolled where they are too many, and the two answers.
