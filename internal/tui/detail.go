@@ -202,12 +202,13 @@ type pinHint struct {
 	rest   time.Time     // not before this
 }
 
-// hintShare keeps hints to 1/2000 of a CPU: the next one waits so many times as long as the
-// last one took, which was 0.4 ms with 40 tasks that run and 2 CPUs.
-const hintShare = 2000
-
-// hintEvery is how often a hint is renewed for the same task.
-const hintEvery = 5 * time.Second
+const (
+	// hintShare keeps hints to 1/2000 of a CPU: the next one waits so many times as long as the
+	// last one took, which was 0.4 ms with 40 tasks that run and 2 CPUs.
+	hintShare = 2000
+	hintEvery = 5 * time.Second // between two for the same task
+	steady    = 0.03            // a difference in load that is not worth a redraw
+)
 
 // askPinHint asks where p would put the task under the cursor, when that has changed or
 // samples have come since. With tagged rows, p acts on those.
@@ -236,9 +237,6 @@ func (m *Model) askPinHint() tea.Cmd {
 
 // pinning is what p does.
 func pinning() action.Tuning { return action.Tuning{Strategy: place.LeastLoaded} }
-
-// steady is a difference in load that is not worth a redraw.
-const steady = 0.03
 
 // take keeps a hint, and reports whether it is of another task: one that was renewed has
 // time until the next sample is drawn.

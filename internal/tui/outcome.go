@@ -237,8 +237,10 @@ func only(changes []change.Change, s attr.Status) []change.Change {
 	return out
 }
 
-// messageStays is how long a message is shown when no key is pressed.
-const messageStays = 8 * time.Second
+const (
+	messageStays = 8 * time.Second // when no key is pressed
+	noticeMost   = 4               // lines that it takes at most
+)
 
 // tone is how a message is meant.
 type tone uint8
@@ -275,9 +277,6 @@ func (m *Model) say(t tone, text string) tea.Cmd {
 }
 
 func (m *Model) clearNotice() { m.notice.text, m.notice.command = "", "" }
-
-// noticeMost is the most lines that a message takes.
-const noticeMost = 4
 
 // lines draws the message, wrapped where it is longer than the screen is wide;
 // nil when there is none.

@@ -49,7 +49,7 @@ func (m *Model) askPlace() tea.Cmd {
 	p := placing{names: map[kernel.TID]string{}}
 	p.targets, p.subject = m.targets()
 	for _, r := range m.table.Targets() {
-		p.names[r.Task().TID] = nameOf(r)
+		p.names[r.Task().TID] = nameOf(r.Task().TID, r.Task())
 	}
 	last := cpuset.CPU(m.table.Targets()[0].Task().LastCPU)
 	tuning, now := m.deps.Tuning, m.newest
@@ -183,7 +183,7 @@ func (m *Model) grabbed() *held {
 
 // heldRow is one task, whatever is tagged.
 func (m *Model) heldRow(r field.Row) *held {
-	return m.heldTargets([]change.Target{targetOf(r)}, nameOf(r))
+	return m.heldTargets([]change.Target{targetOf(r)}, nameOf(r.Task().TID, r.Task()))
 }
 
 func (m *Model) heldTargets(targets []change.Target, subject string) *held {
@@ -244,7 +244,7 @@ func (m *Model) divide(what string, cpus cpuset.Set, then func() tea.Cmd) tea.Cm
 	if what == "include" {
 		order = change.Order{Include: cpus.String()}
 	}
-	r := ordered(what, cpuWords(cpus), order)
+	r := ordered(what, strings.ToLower(cpus.InWords()), order)
 	r.whole, r.then = true, then
 	return m.begin(r)
 }
@@ -258,13 +258,6 @@ func (a *result) divided(who string) string {
 		text += fmt.Sprintf("; %d stay: the ledger of the CPU in the cores view lists them", n)
 	}
 	return text
-}
-
-func cpuWords(cpus cpuset.Set) string {
-	if cpus.Len() == 1 {
-		return "cpu " + cpus.String()
-	}
-	return "cpus " + cpus.String()
 }
 
 // stayingLines says what keeps the CPUs, once for each reason.

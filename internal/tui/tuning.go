@@ -21,6 +21,7 @@ import (
 	"piton/internal/model"
 	"piton/internal/partition"
 	"piton/internal/place"
+	"piton/internal/sample"
 	"piton/internal/tui/proctable"
 )
 
@@ -164,7 +165,7 @@ func targetsOf(rows []field.Row) (targets []change.Target, subject string) {
 	case 0:
 		return nil, "nothing"
 	case 1:
-		return targets, nameOf(rows[0])
+		return targets, nameOf(rows[0].Task().TID, rows[0].Task())
 	}
 	return targets, fmt.Sprintf("%d tagged rows", len(rows))
 }
@@ -179,12 +180,12 @@ func targetOf(r field.Row) change.Target {
 }
 
 // nameOf is a task as messages name it: "nqueens (3641)".
-func nameOf(r field.Row) string {
+func nameOf(tid kernel.TID, t *sample.Task) string {
 	name := "task"
-	if id := r.Task().ID; id != nil {
-		name = field.Clean(id.Comm)
+	if t != nil && t.ID != nil {
+		name = field.Clean(t.ID.Comm)
 	}
-	return fmt.Sprintf("%s (%d)", name, r.Task().TID)
+	return fmt.Sprintf("%s (%d)", name, tid)
 }
 
 // stepping is the steps of nice under way. One is made at a time, because the

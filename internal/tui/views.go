@@ -261,11 +261,7 @@ func (m *Model) pinner() func(coresview.Target, cpuset.Set) tea.Cmd {
 		return nil
 	}
 	return func(t coresview.Target, among cpuset.Set) tea.Cmd {
-		name := "task"
-		if task := m.cores.Task(t.TID); task != nil && task.ID != nil {
-			name = field.Clean(task.ID.Comm)
-		}
-		return m.begin(tune("pin", fmt.Sprintf("%s (%d)", name, t.TID),
+		return m.begin(tune("pin", nameOf(t.TID, m.cores.Task(t.TID)),
 			[]change.Target{{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread}},
 			action.Tuning{Strategy: place.LeastLoaded, Within: among}))
 	}
