@@ -9,14 +9,11 @@ import (
 	"piton/internal/tui/widget"
 )
 
-const gap = "   "
-
-// leastName is what is left of a long host name beside the rest of the line.
-const leastName = 12
-
-// tall is the height of a screen from which chosen meters may have a second line, and a
-// third from twice as much.
-const tall = 20
+const (
+	gap       = "   " // between two meters
+	leastName = 12    // is left of a long host name beside the rest of the line
+	tall      = 20    // lines from which chosen meters may have a second one, and from twice as many a third
+)
 
 type piece struct {
 	*Meter

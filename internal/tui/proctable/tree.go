@@ -18,13 +18,11 @@ type branch struct {
 	more uint64
 }
 
-// deepest is the depth at which the drawing stops to indent.
-const deepest = 20
-
-const none = int32(-1)
-
-// longest bounds the way from a row to its root.
-const longest = 1000
+const (
+	none    = int32(-1) // no row
+	deepest = 20        // depth at which the drawing stops to indent
+	longest = 1000      // bounds the way from a row to its root
+)
 
 // plant orders rows as a tree and keeps their order among siblings. parents are the rows
 // above, by task, as are the branches. The descendants of folded rows are left out.

@@ -195,11 +195,8 @@ func (t *terminal) patience() time.Duration {
 	return max(firstAnswer-time.Since(t.asked), 0) // it may never answer
 }
 
-// firstAnswer is how late the first answer of a terminal may be.
-const firstAnswer = 1500 * time.Millisecond
-
-// lateAnswer is how late the answer of a busy machine may be.
-const lateAnswer = time.Second
+// How late the first answer of a terminal may be, and then that of a busy machine.
+const firstAnswer, lateAnswer = 1500 * time.Millisecond, time.Second
 
 // resize makes the next draw a full one of that size.
 func (t *terminal) resize(width, height int) {

@@ -5,13 +5,11 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// distanceLetters are one cell wide; the dear ones are heavier.
-var distanceLetters = [...]string{topology.SameCPU: " ", topology.SMTSibling: "s", topology.SameLLC: "l",
-	topology.SameNode: "n", topology.OtherNode: "X"}
-
-// DistanceLetter is the sign of a class of moves: s, l, n or X; blank for the
-// same CPU.
-func DistanceLetter(d topology.Distance) string { return distanceLetters[d] }
+// DistanceLetter is the sign of a class of moves, one cell wide; the dear ones are heavier. It is
+// blank for the same CPU.
+func DistanceLetter(d topology.Distance) string {
+	return [...]string{topology.SameCPU: " ", topology.SMTSibling: "s", topology.SameLLC: "l", topology.SameNode: "n", topology.OtherNode: "X"}[d]
+}
 
 // DistanceStyle is the weight of a class of moves, which grows with their cost.
 func DistanceStyle(th *theme.Theme, d topology.Distance) theme.Style {
