@@ -76,22 +76,31 @@ func (a *App) Getenv(key string) string {
 // Interruptible returns a context that ends with the first signal; a second one
 // ends the process at once. Call stop before returning.
 func (a *App) Interruptible(ctx context.Context) (_ context.Context, stop func()) {
+	return a.Until(ctx, func(s syscall.Signal) bool { a.Signal = s; return true })
+}
+
+// Until is Interruptible with the first signal of which ends reports that it does.
+func (a *App) Until(ctx context.Context, ends func(syscall.Signal) bool) (_ context.Context, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	signals := a.Signals
 	release := func() {}
 	if signals == nil {
-		own := make(chan os.Signal, 1)
+		own := make(chan os.Signal, 4)
 		signals, release = own, crash.Hold(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
 	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		select {
-		case s := <-signals:
-			a.Signal, _ = s.(syscall.Signal)
-			release()
-			cancel()
-		case <-ctx.Done():
+		for ctx.Err() == nil {
+			select {
+			case s := <-signals:
+				if s, is := s.(syscall.Signal); is && !ends(s) {
+					continue
+				}
+				release()
+				cancel()
+			case <-ctx.Done():
+			}
 		}
 	}()
 	return ctx, func() { cancel(); <-ended; release() }

@@ -94,7 +94,7 @@ func (a *App) Targets(words []string, scope change.Scope) (c Chosen, unmatched, 
 	if len(others)+len(threads) == 0 {
 		return c, nil, nil
 	}
-	s, err := a.sampleOnce(needs)
+	s, err := a.SampleOnce(needs, sample.EBPFNever)
 	if err != nil {
 		return c, nil, err
 	}
@@ -132,9 +132,9 @@ func (a *App) knownUser(e target.Expr) (target.Expr, error) {
 	return e, nil
 }
 
-// sampleOnce reads one sample.
-func (a *App) sampleOnce(needs sample.Needs) (*sample.Sample, error) {
-	s, err := sample.New(sample.Options{Root: a.HostRoot, Needs: needs})
+// SampleOnce reads one sample.
+func (a *App) SampleOnce(needs sample.Needs, ebpf sample.EBPF) (*sample.Sample, error) {
+	s, err := sample.New(sample.Options{Root: a.HostRoot, Needs: needs, EBPF: a.EBPF(ebpf)})
 	if err != nil {
 		return nil, fmt.Errorf("look at the tasks: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"piton/internal/cli/output"
 	"piton/internal/field"
 	"piton/internal/rules"
+	"piton/internal/sample"
 )
 
 func newCheck(a *app.App) *cobra.Command {
@@ -70,11 +71,11 @@ func runCheck(a *app.App, path string, out output.Format) error {
 	if err != nil {
 		return err
 	}
-	all, err := tasks(a)
+	all, err := a.SampleOnce(sample.Needs{Identity: true, BothUsers: true}, sample.EBPFMany)
 	if err != nil {
 		return err
 	}
-	report := set.Check(all)
+	report := set.Check(all.Tasks)
 	if len(report.Matches) > 0 || out.Value != output.AsTable {
 		matchList.Write(a, report.Matches, out)
 	}

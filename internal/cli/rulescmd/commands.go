@@ -16,7 +16,6 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/rules"
-	"piton/internal/sample"
 	"piton/internal/taskfile"
 	"piton/internal/users"
 )
@@ -106,19 +105,6 @@ func rulesFor(a *app.App, path string) (*rules.Set, error) {
 		}
 	}
 	return set, nil
-}
-
-// tasks reads all processes.
-func tasks(a *app.App) ([]*sample.Task, error) {
-	s, err := sample.New(sample.Options{Root: a.HostRoot, Needs: sample.Needs{Identity: true, BothUsers: true}, EBPF: a.EBPF(sample.EBPFMany)})
-	if err != nil {
-		return nil, fmt.Errorf("look at the processes: %w", err)
-	}
-	n, err := s.Read()
-	if err = errors.Join(err, s.Close()); err != nil {
-		return nil, err
-	}
-	return n.Tasks, nil
 }
 
 // oneFile is for commands that take a file or none.

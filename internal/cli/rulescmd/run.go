@@ -16,7 +16,6 @@ import (
 	"piton/internal/change/journal"
 	"piton/internal/cli/app"
 	"piton/internal/cli/output"
-	"piton/internal/crash"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/rules"
@@ -86,7 +85,20 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 	defer machine.Close()
 	source := daemon.OpenSource(a.Source.Value != app.SourceProc)
 	defer source.Close()
-	ctx, reload, stop := signals(ctx, a)
+	reload := make(chan struct{}, 1)
+	ctx, stop := a.Until(ctx, func(s syscall.Signal) bool {
+		switch s {
+		case syscall.SIGHUP:
+			select {
+			case reload <- struct{}{}:
+			default: // it will be read once for both
+			}
+		case syscall.SIGTERM: // of systemd and piton rules stop
+		default:
+			a.Signal = s
+		}
+		return s != syscall.SIGHUP
+	})
 	defer stop()
 	printer, silent := printer{a, path, source.Name, o.output}, false
 	d, err := daemon.New(daemon.Options{
@@ -174,39 +186,4 @@ func permitted(a *app.App, path string, o runOptions) (*rules.Set, error) {
 		}
 	}
 	return set, nil
-}
-
-// signals returns a context that ends with a signal but SIGHUP, which asks to reload.
-func signals(ctx context.Context, a *app.App) (_ context.Context, reload <-chan struct{}, stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	received := a.Signals
-	release := func() {}
-	if received == nil {
-		own := make(chan os.Signal, 4)
-		received, release = own, crash.Hold(own, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	}
-	again := make(chan struct{}, 1)
-	go func() {
-		defer release()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case s := <-received:
-				switch s {
-				case syscall.SIGHUP:
-					select {
-					case again <- struct{}{}:
-					default: // it will be read once for both
-					}
-				case syscall.SIGTERM: // of systemd and piton rules stop
-					cancel()
-				default:
-					a.Signal, _ = s.(syscall.Signal)
-					cancel()
-				}
-			}
-		}
-	}()
-	return ctx, again, cancel
 }
