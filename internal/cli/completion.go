@@ -105,11 +105,11 @@ func flagValues(cmd *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 	switch f.Name {
 	case "place":
 		if cmd.Name() == "pin" {
-			return oneOf(strategies()...)
+			return oneOf(place.Words()...)
 		}
 		return placement
 	case "pin":
-		return oneOf(append(strategies(), cpuWords...)...)
+		return oneOf(append(place.Words(), cpuWords...)...)
 	case "cpu", "within", "rps", "xps":
 		return listOf(',', cpuWords)
 	case "columns":
@@ -150,13 +150,6 @@ func argumentValues(cmd *cobra.Command) cobra.CompletionFunc {
 
 // cpuWords are CPUS, or their beginnings.
 var cpuWords = []string{"online", "isolated", "nohz_full", "node:", "llc:", "package:", "core:"}
-
-func strategies() (out []string) {
-	for _, s := range place.Strategies() {
-		out = append(out, string(s))
-	}
-	return out
-}
 
 func workloadWords() (out []string) {
 	for _, w := range workloads.All {

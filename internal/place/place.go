@@ -204,14 +204,18 @@ var layouts = map[Strategy]func(*board, *Target, []int) (Choice, error){
 	NodeWide:    (*board).wholeNode,
 }
 
+// Words are the strategies as --place and --pin take them.
+func Words() (out []string) {
+	for _, s := range Strategies() {
+		out = append(out, string(s))
+	}
+	return out
+}
+
 // ParseStrategy reads the argument of --place and --pin.
 func ParseStrategy(name string) (Strategy, error) {
-	names := make([]string, 0, len(layouts))
-	for _, s := range Strategies() {
-		if string(s) == name {
-			return s, nil
-		}
-		names = append(names, string(s))
+	if s := Strategy(name); slices.Contains(Strategies(), s) {
+		return s, nil
 	}
-	return "", fmt.Errorf("%q is no placement: use %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("%q is no placement: use %s", name, strings.Join(Words(), ", "))
 }

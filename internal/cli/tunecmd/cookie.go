@@ -8,6 +8,7 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
+	"piton/internal/kernel"
 	"piton/internal/target"
 )
 
@@ -22,49 +23,40 @@ of the same cookie only. It needs SMT and a kernel with CONFIG_SCHED_CORE, which
 		GroupID: app.GroupTune,
 	}
 	cmd.AddCommand(
-		cookieVerb(a, "create TARGET…", "give tasks a cookie of their own, one for all that are named",
-			"  piton cookie create 3641", 1, func([]string) (attr.CookieValue, []string, error) {
-				return attr.CookieValue{New: true}, nil, nil
-			}),
-		cookieVerb(a, "share SOURCE TARGET…", "give tasks the cookie that the task SOURCE has, a PID or TID",
-			"  piton cookie share 3641 3700", 2, sharedCookie),
-		cookieVerb(a, "clear TARGET…", "remove the cookies of tasks",
-			"  piton cookie clear 3641", 1, func([]string) (attr.CookieValue, []string, error) {
-				return attr.CookieValue{}, nil, nil
-			}))
+		cookieVerb(a, "create TARGET…", "give tasks a cookie of their own, one for all that are named", "  piton cookie create 3641", 0, attr.CookieValue{New: true}),
+		cookieVerb(a, "share SOURCE TARGET…", "give tasks the cookie that the task SOURCE has, a PID or TID", "  piton cookie share 3641 3700", 1, attr.CookieValue{}),
+		cookieVerb(a, "clear TARGET…", "remove the cookies of tasks", "  piton cookie clear 3641", 0, attr.CookieValue{}))
 	flags.NeedsCommand(cmd)
 	return cmd
 }
 
-// cookieVerb makes one; setting may take words off the front.
-func cookieVerb(a *app.App, use, short, example string, least int, setting func([]string) (attr.CookieValue, []string, error)) *cobra.Command {
+// cookieVerb makes one; with a source, its first word says whose cookie to take.
+func cookieVerb(a *app.App, use, short, example string, source int, value attr.CookieValue) *cobra.Command {
 	var o verbOptions
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example, Long: short + ".\n\n" + flags.TargetHelp,
-		Args: flags.NeedArgs(least, "a target"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, rest, err := setting(args)
-			if err != nil {
-				return err
+		Args: flags.NeedArgs(1+source, "a target"),
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if source > 0 {
+				if value.From, err = sharer(args[0]); err != nil {
+					return err
+				}
 			}
-			if rest != nil {
-				args = rest
-			}
-			return runVerb(cmd, a, args, action.Tuning{Set: []attr.Setting{attr.SetCookie(s)}}, o)
+			return runVerb(cmd, a, args[source:], action.Tuning{Set: []attr.Setting{attr.SetCookie(value)}}, o)
 		},
 	}
 	o.addFlags(cmd)
 	return cmd
 }
 
-func sharedCookie(args []string) (attr.CookieValue, []string, error) {
-	e, err := target.Parse(args[0])
+func sharer(word string) (kernel.TID, error) {
+	e, err := target.Parse(word)
 	if err != nil {
-		return attr.CookieValue{}, nil, exit.With(exit.Usage, err)
+		return 0, exit.With(exit.Usage, err)
 	}
 	tid, ok := e.PID()
 	if !ok {
-		return attr.CookieValue{}, nil, exit.Usagef("the task to share with is named by its PID or TID, not by %q", args[0])
+		return 0, exit.Usagef("the task to share with is named by its PID or TID, not by %q", word)
 	}
-	return attr.CookieValue{From: tid}, args[1:], nil
+	return tid, nil
 }

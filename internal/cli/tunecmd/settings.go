@@ -13,9 +13,13 @@ import (
 	"piton/internal/cli/changes"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/place"
 )
+
+// nearCPUs is --mem: what else is set says which CPUs.
+var nearCPUs = attr.SetMemoryNear(cpuset.Set{})
 
 // Settings are the flags that say what to change: of piton --headless and
 // of piton run.
@@ -73,14 +77,14 @@ func (o *Settings) Tuning(a *app.App) (action.Tuning, error) {
 	var t action.Tuning
 	var err error
 	if o.pin != "" {
-		if t, err = placement(a, o.pin, o.within); err != nil {
+		if t, err = o.placement(a); err != nil {
 			return t, err
 		}
 	} else if o.within != "" {
 		return t, exit.Usagef("--within needs --pin")
 	}
 	if o.mem {
-		t.Set = append(t.Set, attr.SetMemoryNear(attr.CPUs(cpusOf(t))))
+		t.Set = append(t.Set, nearCPUs)
 	}
 	for _, name := range attr.All() {
 		text := o.values[name]
@@ -104,12 +108,6 @@ func (o *Settings) Tuning(a *app.App) (action.Tuning, error) {
 	return t, nil
 }
 
-// cpusOf is the CPUs that a tuning sets, nil for none.
-func cpusOf(t action.Tuning) attr.Value {
-	v, _ := change.Request{Set: t.Set}.Affinity()
-	return v
-}
-
 // policy joins --policy with the flags that say more of it.
 func (o *Settings) policy(text string, p attr.PolicyValue) (attr.PolicyValue, error) {
 	if o.rtprio.N != 0 {
@@ -125,33 +123,35 @@ func (o *Settings) policy(text string, p attr.PolicyValue) (attr.PolicyValue, er
 	return p, nil
 }
 
-// placement reads what --pin, --cpu and --place take: CPUs, or a way to choose.
-func placement(a *app.App, pin, within string) (action.Tuning, error) {
-	var t action.Tuning
-	limit, err := a.FlagCPUs("--within", within)
-	if err != nil {
-		return t, err
+// placement reads --pin, which takes CPUs or a way to choose them.
+func (o *Settings) placement(a *app.App) (action.Tuning, error) {
+	if _, err := place.ParseStrategy(strings.ToLower(o.pin)); err == nil {
+		return placement(a, "", "", o.pin, o.within)
 	}
-	if s, err := place.ParseStrategy(strings.ToLower(pin)); err == nil {
-		return action.Tuning{Strategy: s, Within: limit}, nil
+	if o.within != "" {
+		return action.Tuning{}, exit.Usagef("--within needs a strategy (%s), not --pin %s", strategyWords(), o.pin)
 	}
-	if within != "" {
-		return t, exit.Usagef("--within needs a strategy (%s), not --pin %s", strategyWords(), pin)
+	t, err := placement(a, "--pin", o.pin, "", "")
+	if err != nil && !strings.ContainsAny(o.pin, "0123456789") {
+		return t, exit.Usagef("--pin %s is neither CPUs nor one of %s", o.pin, strategyWords())
 	}
-	set, err := a.FlagCPUs("--pin", pin)
-	if err != nil && !strings.ContainsAny(pin, "0123456789") {
-		return t, exit.Usagef("--pin %s is neither CPUs nor one of %s", pin, strategyWords())
-	}
-	return action.Tuning{Set: []attr.Setting{attr.SetAffinity(set)}}, err
+	return t, err
 }
 
-func strategyWords() string {
-	var words []string
-	for _, s := range place.Strategies() {
-		words = append(words, string(s))
+// placement reads the CPUs of a flag, or how they are chosen among those of --within.
+func placement(a *app.App, flag, cpus, how, within string) (t action.Tuning, err error) {
+	if cpus != "" {
+		set, err := a.FlagCPUs(flag, cpus)
+		return action.Tuning{Set: []attr.Setting{attr.SetAffinity(set)}}, err
 	}
-	return strings.Join(words, ", ")
+	if t.Strategy, err = place.ParseStrategy(strings.ToLower(how)); err != nil {
+		return t, exit.With(exit.Usage, err)
+	}
+	t.Within, err = a.FlagCPUs("--within", within)
+	return t, err
 }
+
+func strategyWords() string { return strings.Join(place.Words(), ", ") }
 
 // Tune plans a change for the targets and carries it out.
 func Tune(ctx context.Context, a *app.App, c app.Chosen, want action.Tuning, o changes.Options) error {

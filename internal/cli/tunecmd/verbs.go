@@ -1,7 +1,7 @@
 package tunecmd
 
 import (
-	"strings"
+	"cmp"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +47,7 @@ func newPin(a *app.App) *cobra.Command {
 				return err
 			}
 			if o.mem {
-				want.Set = append(want.Set, attr.SetMemoryNear(attr.CPUs(cpusOf(want))))
+				want.Set = append(want.Set, nearCPUs)
 			}
 			return runVerb(cmd, a, args, want, o.verbOptions)
 		},
@@ -73,18 +73,8 @@ func (o *pinOptions) tuning(a *app.App) (action.Tuning, error) {
 		return action.Tuning{}, exit.Usagef("--cpu and --place exclude each other")
 	case o.cpu != "" && o.within != "":
 		return action.Tuning{}, exit.Usagef("--cpu and --within exclude each other")
-	case o.cpu != "":
-		set, err := a.FlagCPUs("--cpu", o.cpu)
-		return action.Tuning{Set: []attr.Setting{attr.SetAffinity(set)}}, err
-	case o.place == "":
-		o.place = string(place.LeastLoaded)
 	}
-	strategy, err := place.ParseStrategy(strings.ToLower(o.place))
-	if err != nil {
-		return action.Tuning{}, exit.With(exit.Usage, err)
-	}
-	within, err := a.FlagCPUs("--within", o.within)
-	return action.Tuning{Strategy: strategy, Within: within}, err
+	return placement(a, "--cpu", o.cpu, cmp.Or(o.place, string(place.LeastLoaded)), o.within)
 }
 
 // addValueVerbs adds the commands of attributes that take targets and a value, as the
