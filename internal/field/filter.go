@@ -187,22 +187,9 @@ func containsFold(s, word string) bool {
 		}
 	}
 	for i := 0; i+len(word) <= len(s); i++ {
-		if equalLower(s[i:i+len(word)], word) {
+		if strings.EqualFold(s[i:i+len(word)], word) {
 			return true
 		}
 	}
 	return false
-}
-
-func equalLower(s, word string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		if c != word[i] {
-			return false
-		}
-	}
-	return true
 }
