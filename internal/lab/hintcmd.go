@@ -40,7 +40,7 @@ The CPU travels as a TCP option (kind 253, 8 bytes) of each packet, not of SYN, 
 
 type hintOptions struct {
 	output output.Format
-	length flags.Length
+	length flags.Interval
 	cgroup string
 	by     flags.Choice
 }
@@ -49,7 +49,7 @@ type hintOptions struct {
 var carriers = map[string]hint.Carrier{irqcmd.CarrierTCP: hint.TCP, irqcmd.CarrierIP: hint.IP}
 
 func newHintServe(a *app.App) *cobra.Command {
-	o := hintOptions{by: irqcmd.NewCarrier(), length: flags.Length{Interval: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour}}}
+	o := hintOptions{by: irqcmd.NewCarrier(), length: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour}}
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "send the hints of clients back in the replies of this machine's servers",

@@ -31,8 +31,8 @@ func Commands() app.Commands { return app.Commands{"auto": newAuto} }
 type options struct {
 	output output.Format
 	metric string
-	budget flags.Length
-	watch  flags.Length
+	budget flags.Interval
+	watch  flags.Interval
 	limits []string
 	places []string
 	mem    bool
@@ -46,8 +46,8 @@ type options struct {
 
 func newAuto(a *app.App) *cobra.Command {
 	o := options{
-		budget: flags.Length{Interval: flags.Interval{Min: time.Second, Max: time.Hour}},
-		watch:  flags.Length{Interval: flags.Interval{Min: 5 * time.Second, Max: 24 * time.Hour}},
+		budget: flags.Interval{Min: time.Second, Max: time.Hour},
+		watch:  flags.Interval{Min: 5 * time.Second, Max: 24 * time.Hour},
 	}
 	cmd := &cobra.Command{
 		Use:   "auto TARGET… | auto -- COMMAND [ARG…]",

@@ -36,7 +36,7 @@ type benchOptions struct {
 	warmup  flags.Count
 	timeout flags.Interval
 	until   flags.Percent
-	budget  flags.Length
+	budget  flags.Interval
 	noise   flags.Count
 	counted bool
 	output  output.Format
@@ -124,7 +124,7 @@ func newBenchOptions() *benchOptions {
 		runs:    flags.Count{N: bench.DefaultRuns, Min: 1, Max: bench.MaxRuns},
 		warmup:  flags.Count{N: bench.DefaultWarmup, Min: 0, Max: bench.MaxRuns},
 		timeout: flags.Interval{Duration: bench.DefaultTimeout, Min: time.Millisecond, Max: 24 * time.Hour},
-		budget:  flags.Length{Interval: flags.Interval{Min: time.Second, Max: 30 * 24 * time.Hour}},
+		budget:  flags.Interval{Min: time.Second, Max: 30 * 24 * time.Hour},
 		noise:   flags.Count{N: 0, Min: 0, Max: bench.MaxNoise},
 	}
 }

@@ -27,14 +27,14 @@ type paperOptions struct {
 	all    bool
 	fresh  bool
 	yes    bool
-	budget flags.Length
+	budget flags.Interval
 	report string
 	output output.Format
 }
 
 // newBenchPaper reproduces the tables of published studies.
 func newBenchPaper(a *app.App) *cobra.Command {
-	o := &paperOptions{budget: flags.Length{Interval: flags.Interval{Duration: 5 * time.Minute, Min: 5 * time.Second, Max: 30 * 24 * time.Hour}}}
+	o := &paperOptions{budget: flags.Interval{Duration: 5 * time.Minute, Min: 5 * time.Second, Max: 30 * 24 * time.Hour}}
 	cmd := &cobra.Command{
 		Use:   "paper STUDY…|--all",
 		Short: "reproduce a published study",

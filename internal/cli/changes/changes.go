@@ -25,7 +25,7 @@ type Options struct {
 	DryRun bool
 	Yes    bool
 	// revertAfter, when given, is the time after which an unconfirmed change is reverted.
-	revertAfter flags.Length
+	revertAfter flags.Interval
 	// Tolerate, when not nil, reports failed changes that do not count; they are left out.
 	Tolerate func(change.Change) bool
 	// Grouped: the change is of the whole machine, and what reads the same shares a row.
@@ -48,7 +48,7 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 // AddChangeFlags adds the flags without the output format.
 func (o *Options) AddChangeFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.DryRun, "dry-run", false, "print what would be changed, and change nothing")
-	o.revertAfter = flags.Length{Interval: flags.Interval{Min: 100 * time.Millisecond, Max: 24 * time.Hour}}
+	o.revertAfter = flags.Interval{Min: 100 * time.Millisecond, Max: 24 * time.Hour}
 	fs.Var(&o.revertAfter, "revert-after", "revert it after this time unless piton keep confirms it, also when this terminal is gone")
 	fs.BoolVar(&o.Yes, "yes", false, "do it although it is dangerous: real-time on a busy task or on every CPU, most of the machine's processes, what only a reboot undoes")
 }

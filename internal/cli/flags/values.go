@@ -32,16 +32,21 @@ func (c *Choice) Set(s string) error {
 	return nil
 }
 
-// Interval is a time between two samples: "500ms", "1s", or bare seconds as top
-// and htop take them, "0.5".
+// Interval is a time between two samples, or how long something goes on: "500ms", "1s", or bare
+// seconds as top and htop take them, "0.5"; 0, which no flag takes, is not given.
 type Interval struct {
 	Duration time.Duration
 	Min, Max time.Duration
 	Given    bool
 }
 
-func (i *Interval) String() string { return i.Duration.String() }
-func (i *Interval) Type() string   { return "duration" }
+func (i *Interval) Type() string { return "duration" }
+func (i *Interval) String() string {
+	if i.Duration == 0 {
+		return ""
+	}
+	return i.Duration.String()
+}
 func (i *Interval) Set(s string) error {
 	d, err := time.ParseDuration(s)
 	if err != nil {
@@ -56,16 +61,6 @@ func (i *Interval) Set(s string) error {
 	}
 	i.Duration, i.Given = d, true
 	return nil
-}
-
-// Length is how long something goes on; 0, which no flag takes, is not given.
-type Length struct{ Interval }
-
-func (l *Length) String() string {
-	if l.Duration == 0 {
-		return ""
-	}
-	return l.Interval.String()
 }
 
 // Count is a whole number within limits.

@@ -22,7 +22,7 @@ func TestInterval(t *testing.T) {
 		assert.Equal(t, want != 0, i.Given, text)
 		assert.Equal(t, want, i.Duration, text)
 	}
-	assert.Empty(t, (&Length{}).String(), "0 is no default in the help")
+	assert.Empty(t, (&Interval{}).String(), "0 is no default in the help")
 }
 
 func TestPercent(t *testing.T) {

@@ -61,7 +61,7 @@ piton schema follow).`
 
 type followOptions struct {
 	output output.Format
-	length flags.Length
+	length flags.Interval
 	delay  flags.Interval
 	tree   bool
 	show   bool
@@ -69,7 +69,7 @@ type followOptions struct {
 }
 
 func newIRQFollow(a *app.App) *cobra.Command {
-	o := followOptions{length: flags.Length{Interval: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour}},
+	o := followOptions{length: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour},
 		delay: flags.Interval{Duration: time.Second, Min: 100 * time.Millisecond, Max: time.Hour}}
 	cmd := &cobra.Command{
 		Use:   "follow TARGET…",
@@ -141,7 +141,7 @@ func showFlows(ctx context.Context, a *app.App, t watch.Targets, missing error, 
 		a.Warn("this kernel tells of TCP alone: before Linux 6.3 UDP takes eBPF programs at functions (fentry), which it refuses")
 	}
 	l := &flowLog{a: a, topo: topo, json: o.output.JSON(), pids: f.PIDs(), fs: irq.New(a.HostRoot),
-		sockets: map[uint64]bool{}, byVia: map[irq.Via]uint64{}}
+		sockets: map[uint64]bool{}, byVia: map[irq.Via]uint64{}, steered: unsteered()}
 	err = errors.Join(f.Run(ctx, o.delay.Duration, o.length.Duration, l.interval), missing)
 	if a.Signal != 0 {
 		err = exit.With(128+int(a.Signal), nil)
@@ -165,5 +165,5 @@ type flowLog struct {
 	sockets   map[uint64]bool    // by their cookies
 	byVia     map[irq.Via]uint64 // bytes
 	code      int
-	steered   *steerEnd // nil: nothing was to be
+	steered   *steerEnd
 }

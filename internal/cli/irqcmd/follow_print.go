@@ -110,9 +110,9 @@ var (
 		output.Col("pid", "", output.Int, "process, the first of several", func(l *flowLog) any { return int(l.pids[0]) }),
 		output.Col("pids", "", output.Ints, "processes when it began", func(l *flowLog) any { return field.Ints(l.pids) }),
 		output.Col("via", "", output.MaybeText, "the way by which packets were steered, else what decided on which CPU they were handled, for most bytes",
-			func(l *flowLog) any { return field.NonEmpty(cmp.Or(string(l.steered.way()), string(l.via()))) }),
+			func(l *flowLog) any { return field.NonEmpty(cmp.Or(string(l.steered.steering.Way), string(l.via()))) }),
 		output.Col("policy", "", output.Text, "kernel: nothing was steered, or was to be; else current, request, least-loaded, dedicated or apart",
-			func(l *flowLog) any { return l.steered.policy() }),
+			func(l *flowLog) any { return string(l.steered.steering.Policy) }),
 		output.Col("duration_s", "", output.Number, "time counted", func(l *flowLog) any { return l.took.Seconds() }),
 		output.Col("intervals", "", output.Int, "intervals that were printed", func(l *flowLog) any { return l.intervals }),
 		output.Col("flows", "", output.Int, "flows that were read from", func(l *flowLog) any { return len(l.sockets) }),
@@ -123,8 +123,8 @@ var (
 	}, field.Shares("", "", func(l *flowLog) *model.Locality { return &l.all }), []field.Column[*flowLog]{
 		output.Col("steered", "", output.Bool, "packets were steered, and the shares are those then", func(l *flowLog) any { return l.steered.did() }),
 	}, field.Shares("_before", "before packets were steered; null: they were not", (*flowLog).before), []field.Column[*flowLog]{
-		output.Col("why", "", output.Texts, "why better ways are not to be had, or why nothing was set", func(l *flowLog) any { return field.Values(l.steered.why()) }),
-		output.Col("cost", "", output.MaybeText, "of the way, in words", func(l *flowLog) any { return field.NonEmpty(l.steered.cost()) }),
+		output.Col("why", "", output.Texts, "why better ways are not to be had, or why nothing was set", func(l *flowLog) any { return field.Values(l.steered.steering.Reasons()) }),
+		output.Col("cost", "", output.MaybeText, "of the way, in words", func(l *flowLog) any { return field.NonEmpty(l.steered.steering.Cost) }),
 		output.Col("verdict", "", output.MaybeText, "of --try, in words", func(l *flowLog) any { return field.NonEmpty(l.steered.text()) }),
 		output.Col("rate_off", "", output.MaybeNumber, "bytes a second without steering, a median of --try", func(l *flowLog) any { return l.steered.rate(0) }),
 		output.Col("rate_on", "", output.MaybeNumber, "bytes a second with it", func(l *flowLog) any { return l.steered.rate(1) }),

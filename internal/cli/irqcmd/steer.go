@@ -41,14 +41,14 @@ type steerOptions struct {
 	policy string
 	via    flags.Choice
 	hinted flags.Choice
-	try    flags.Length
+	try    flags.Interval
 	dryRun bool
 }
 
 func (o *steerOptions) addFlags(fs *pflag.FlagSet) {
 	o.via = flags.Choice{Value: action.WayAuto, Among: []string{action.WayAuto, action.WayNtuple, string(action.WayARFS), string(action.WayRFS), string(action.WayIRQ), string(action.WayRPS),
 		string(action.WayXDP), string(action.WayGeneric), string(action.WayHint)}}
-	o.try.Interval = flags.Interval{Min: action.LeastTry, Max: time.Hour}
+	o.try = flags.Interval{Min: action.LeastTry, Max: time.Hour}
 	fs.StringVar(&o.policy, "policy", string(action.PolicyCurrent), "the CPU that is to process packets, a `POLICY`: current, request, least-loaded, dedicated=CPUS or apart")
 	fs.Var(&o.via, "via", "the way; auto is the cheapest that there is")
 	o.hinted = NewCarrier()

@@ -17,8 +17,7 @@ import (
 	"piton/internal/procfs"
 )
 
-// steerEnd prints how packets are steered, and is what the last line has of it; nil is where
-// flows were only shown.
+// steerEnd prints how packets are steered, and is what the last line has of it.
 type steerEnd struct {
 	app      *app.App
 	json     bool
@@ -109,39 +108,16 @@ func (e *steerEnd) end(err error) error {
 	return err
 }
 
+// unsteered is where flows were only shown.
+func unsteered() *steerEnd {
+	return &steerEnd{steering: &action.Steering{SteerAsk: action.SteerAsk{Policy: "kernel"}}}
+}
+
 // did reports whether packets were steered.
-func (e *steerEnd) did() bool { return e != nil && (e.done || e.verdict != nil) }
-
-func (e *steerEnd) way() action.Way {
-	if e == nil {
-		return ""
-	}
-	return e.steering.Way
-}
-
-func (e *steerEnd) policy() string {
-	if e == nil {
-		return "kernel"
-	}
-	return string(e.steering.Policy)
-}
-
-func (e *steerEnd) why() []string {
-	if e == nil {
-		return nil
-	}
-	return e.steering.Reasons()
-}
-
-func (e *steerEnd) cost() string {
-	if e == nil {
-		return ""
-	}
-	return e.steering.Cost
-}
+func (e *steerEnd) did() bool { return e.done || e.verdict != nil }
 
 func (e *steerEnd) text() string {
-	if e == nil || e.verdict == nil {
+	if e.verdict == nil {
 		return ""
 	}
 	return e.verdict.Verdict
@@ -149,14 +125,14 @@ func (e *steerEnd) text() string {
 
 // rate is the median rate of one side of a comparison.
 func (e *steerEnd) rate(arm int) any {
-	if e == nil || e.verdict == nil {
+	if e.verdict == nil {
 		return nil
 	}
 	return [...]bench.Arm{e.verdict.Base, e.verdict.Other}[arm].Median
 }
 
 func (e *steerEnd) failure() string {
-	if e == nil || e.err == nil {
+	if e.err == nil {
 		return ""
 	}
 	return e.err.Error()

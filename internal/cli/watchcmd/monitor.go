@@ -165,9 +165,7 @@ func (o *Monitor) ebpf(v *view, n sample.Needs) sample.EBPF {
 }
 
 // printer writes one tick; the writer keeps its error.
-type printer interface {
-	tick(w *bufio.Writer, n int, m *model.Model, rows []int32)
-}
+type printer = func(w *bufio.Writer, n int, m *model.Model, rows []int32)
 
 func (o *Monitor) printer(a *app.App) (printer, view, error) {
 	columns := field.Process
@@ -177,13 +175,13 @@ func (o *Monitor) printer(a *app.App) (printer, view, error) {
 	switch o.Output.Value {
 	case output.AsJSON:
 		v, err := o.view(field.JSON, "")
-		return newJSONPrinter(v.columns), v, err
+		return jsonLines(v.columns), v, err
 	case output.AsCSV:
 		v, err := o.view(field.JSON, "")
-		return newCSVPrinter(v.columns), v, err
+		return csvLines(v.columns), v, err
 	}
 	v, err := o.view(columns, "cpu_percent")
-	return &tablePrinter{columns: v.columns, ascii: a.ASCII}, v, err
+	return (&tablePrinter{columns: v.columns, ascii: a.ASCII}).tick, v, err
 }
 
 // missing says which numbers of --pid no task of the first sample has, nil for none.
@@ -211,7 +209,7 @@ func (o *Monitor) missing(a *app.App, tasks []*sample.Task) error {
 
 // RunMonitor prints samples until the count is reached or a signal comes.
 func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
-	p, v, err := o.printer(a)
+	print, v, err := o.printer(a)
 	if err != nil {
 		return err
 	}
@@ -233,7 +231,7 @@ func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
 		if why := v.filter.WhyNone(m); n == 1 && len(rows) == 0 && why != "" {
 			a.Warn("%s", why)
 		}
-		p.tick(w, n, m, rows)
+		print(w, n, m, rows)
 		return n != o.count.N, w.Flush()
 	}
 	if !v.atOnce {

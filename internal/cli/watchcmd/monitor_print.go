@@ -106,43 +106,36 @@ func tickColumn() field.Column[sampled] {
 }
 func (s sampled) number() any { return s.tick }
 
-// csvPrinter prints a line a task.
-type csvPrinter struct{ list *output.List[sampled] }
-
-func newCSVPrinter(columns []*field.TaskColumn) *csvPrinter {
+// csvLines prints a line a task.
+func csvLines(columns []*field.TaskColumn) printer {
 	head := []field.Column[sampled]{tickColumn(), output.Col("time", "", output.Text, "when it was taken", sampled.stamp)}
-	return &csvPrinter{output.Selection("task", append(head, taskColumns(columns)...))}
-}
-
-func (p *csvPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) {
-	all := make([]sampled, len(rows))
-	for at, i := range rows {
-		all[at] = sampled{Model: m, tick: n, i: int(i)}
+	list := output.Selection("task", append(head, taskColumns(columns)...))
+	return func(w *bufio.Writer, n int, m *model.Model, rows []int32) {
+		all := make([]sampled, len(rows))
+		for at, i := range rows {
+			all[at] = sampled{Model: m, tick: n, i: int(i)}
+		}
+		list.CSV(w, all, n == 1)
 	}
-	p.list.CSV(w, all, n == 1)
 }
 
-// jsonPrinter prints an object a line.
-type jsonPrinter struct {
-	tasks *output.List[sampled]
-	buf   []byte
-}
-
-func newJSONPrinter(columns []*field.TaskColumn) *jsonPrinter {
-	return &jsonPrinter{tasks: output.Selection("task", taskColumns(columns))}
-}
-
-func (p *jsonPrinter) tick(w *bufio.Writer, n int, m *model.Model, rows []int32) {
-	s := sampled{Model: m, tick: n, rows: len(rows)}
-	p.buf = hostList.Append(p.buf[:0], s)
-	for s.i = range m.CPUs {
-		p.buf = sampledCPUList.Append(p.buf, s)
+// jsonLines prints an object a line.
+func jsonLines(columns []*field.TaskColumn) printer {
+	tasks := output.Selection("task", taskColumns(columns))
+	var buf []byte
+	return func(w *bufio.Writer, n int, m *model.Model, rows []int32) {
+		s := sampled{Model: m, tick: n, rows: len(rows)}
+		buf = hostList.Append(buf[:0], s)
+		for s.i = range m.CPUs {
+			buf = sampledCPUList.Append(buf, s)
+		}
+		for _, i := range rows {
+			s.i = int(i)
+			buf = tasks.Append(buf, s)
+		}
+		buf = endList.Append(buf, s)
+		_, _ = w.Write(buf)
 	}
-	for _, i := range rows {
-		s.i = int(i)
-		p.buf = p.tasks.Append(p.buf, s)
-	}
-	_, _ = w.Write(endList.Append(p.buf, s))
 }
 
 // taskColumns are columns of the table that the screen has.

@@ -35,12 +35,11 @@ With -o json: one machine line, then a node line for each node and a cpu line fo
 		GroupID: app.GroupLook,
 		Args:    flags.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			t, err := topology.Read(a.HostRoot)
-			if err != nil {
-				return fmt.Errorf("read the topology: %w", err)
+			t, err := a.Topology()
+			if err == nil {
+				runTopo(a, t, o)
 			}
-			runTopo(a, t, o)
-			return nil
+			return err
 		},
 	}
 	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON, output.AsCSV)

@@ -21,13 +21,13 @@ import (
 type watchOptions struct {
 	output output.Format
 	scope  flags.Scope
-	length flags.Length
+	length flags.Interval
 	wakes  bool
 	delay  flags.Interval // of wakes
 }
 
 func newWatch(a *app.App) *cobra.Command {
-	o := watchOptions{length: flags.Length{Interval: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour}},
+	o := watchOptions{length: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour},
 		delay: flags.Interval{Duration: time.Second, Min: 100 * time.Millisecond, Max: time.Hour}}
 	cmd := &cobra.Command{
 		Use:   "watch TARGET… [--for 10s] | --wakes [TARGET…]",
@@ -122,20 +122,12 @@ type watchLog struct {
 	fs     procfs.FS
 	totals *watch.Totals
 	out    *watch.Outlet
-	print  watchPrinter
+	json   bool
 	line   []byte
 	names  map[kernel.TID]string // comm by thread
 	lines  uint64                // about single moves, that were taken
 	behind uint64                // moves whose line the output had no room for
 	epoch  time.Time             // when CLOCK_MONOTONIC was 0
-}
-
-// watchPrinter appends lines, complete with their end.
-type watchPrinter interface {
-	begin(dst []byte, l *watchLog, t watch.Targets) []byte
-	move(dst []byte, l *watchLog, m *watch.Move) []byte
-	count(dst []byte, l *watchLog, at time.Time, c watch.Count) []byte
-	summary(dst []byte, l *watchLog, s watchSummary) []byte
 }
 
 // watchSummary is what stands at the end.
@@ -146,26 +138,21 @@ type watchSummary struct {
 }
 
 func newWatchLog(a *app.App, src watch.Source, totals *watch.Totals, json bool) *watchLog {
-	l := &watchLog{
+	return &watchLog{
 		a: a, src: src, fs: procfs.New(a.HostRoot), totals: totals, out: watch.NewOutlet(a.Out, outletBytes),
-		names: map[kernel.TID]string{}, epoch: time.Now().Add(-kernel.Monotonic()), print: &watchText{},
+		names: map[kernel.TID]string{}, epoch: time.Now().Add(-kernel.Monotonic()), json: json,
 	}
-	if json {
-		l.print = watchJSON{}
-	}
-	return l
 }
 
 func (l *watchLog) begin(t watch.Targets) {
-	l.line = l.print.begin(l.line[:0], l, t)
-	_, _ = l.out.Offer(l.line) // it is empty, so there is room; the first line cannot have failed
+	_, _ = l.out.Offer(l.beginning(t)) // it is empty, so there is room; the first line cannot have failed
 }
 
 // batch prints and adds up what happened.
 func (l *watchLog) batch(b *watch.Batch) error {
 	l.totals.Add(b)
 	for i := range b.Moves {
-		l.line = l.print.move(l.line[:0], l, &b.Moves[i])
+		l.line = l.move(l.line[:0], &b.Moves[i])
 		taken, err := l.out.Offer(l.line)
 		if err != nil {
 			return err
@@ -181,7 +168,7 @@ func (l *watchLog) batch(b *watch.Batch) error {
 	}
 	now := time.Now()
 	for _, c := range b.Counts {
-		l.line = l.print.count(l.line[:0], l, now, c)
+		l.line = l.count(l.line[:0], now, c)
 		if _, err := l.out.Offer(l.line); err != nil {
 			return err
 		}
@@ -201,7 +188,7 @@ func (l *watchLog) end(took time.Duration, err error) error {
 	if closed := l.out.Close(); closed != nil {
 		return closed
 	}
-	_, _ = l.a.Write(l.print.summary(l.line[:0], l, s))
+	_, _ = l.a.Write(l.summary(s))
 	return err
 }
 

@@ -13,9 +13,6 @@ import (
 	"piton/internal/watch"
 )
 
-// watchText prints for people.
-type watchText struct{}
-
 const (
 	watchHead = "%-15s %7s %7s %-15s %4s %4s  %s\n"
 	watchRow  = "%-15s %7d %7d %-15s %4d %4d  %s\n"
@@ -23,34 +20,61 @@ const (
 	clock     = "15:04:05.000000"
 )
 
-func (*watchText) begin(dst []byte, _ *watchLog, _ watch.Targets) []byte {
-	return fmt.Appendf(dst, watchHead, "TIME", "PID", "TID", "NAME", "FROM", "TO", "DISTANCE")
+// beginning is the first line.
+func (l *watchLog) beginning(t watch.Targets) []byte {
+	if l.json {
+		return watchList.Append(nil, watchStart{l.src.Kind(), l.src.Single(), t})
+	}
+	return fmt.Appendf(nil, watchHead, "TIME", "PID", "TID", "NAME", "FROM", "TO", "DISTANCE")
 }
 
-func (*watchText) move(dst []byte, l *watchLog, m *watch.Move) []byte {
+// move appends the line of a migration.
+func (l *watchLog) move(dst []byte, m *watch.Move) []byte {
+	if l.json {
+		return moveList.Append(dst, watchMove{l, m})
+	}
 	return fmt.Appendf(dst, watchRow, l.wall(m.At).Format(clock), m.TGID, m.TID, cleaned(l.name(m.TGID, m.TID)),
 		m.From, m.To, l.totals.Topo.Distance(m.From, m.To))
 }
 
-func (*watchText) count(dst []byte, l *watchLog, at time.Time, c watch.Count) []byte {
+// count appends the line of a thread's migrations.
+func (l *watchLog) count(dst []byte, at time.Time, c watch.Count) []byte {
+	if l.json {
+		return countList.Append(dst, watchCount{c, at, l.name(c.TGID, c.TID)})
+	}
 	return fmt.Appendf(dst, countRow, at.Format(clock), c.TGID, c.TID, cleaned(l.name(c.TGID, c.TID)), "?", "?", c.N)
 }
 
-func (p *watchText) summary(dst []byte, l *watchLog, s watchSummary) []byte {
+// summary is the sums.
+func (l *watchLog) summary(s watchSummary) []byte {
+	var out bytes.Buffer
 	t := l.totals
-	out := bytes.NewBuffer(dst)
 	tasks, pairs := t.Tasks(), t.Pairs()
-	fmt.Fprintf(out, "\n%s in %.3f s, of %s: %s\n", chart.Plural(int(t.Moves), "move"), s.took.Seconds(),
+	var byTask []watchTask
+	for _, task := range tasks {
+		byTask = append(byTask, watchTask{task, l.name(task.TGID, task.TID), t.Moves})
+	}
+	var byPair []watchPair
+	for _, p := range pairs {
+		byPair = append(byPair, watchPair{p, t.Moves})
+	}
+	if l.json {
+		movedList.JSON(&out, byTask...)
+		pairList.JSON(&out, byPair...)
+		watchSummaryList.JSON(&out, watchEnd{l, s})
+		return out.Bytes()
+	}
+	fmt.Fprintf(&out, "\n%s in %.3f s, of %s: %s\n", chart.Plural(int(t.Moves), "move"), s.took.Seconds(),
 		chart.Plural(len(tasks), "thread"), l.sourceWords())
-	p.caveats(out, l, s)
+	l.caveats(&out, s)
 	if t.Moves > 0 {
-		p.tables(out, l, tasks, pairs)
+		l.tables(&out, byTask, byPair)
 	}
 	return out.Bytes()
 }
 
 // caveats says what the lines or the sums lack.
-func (*watchText) caveats(out *bytes.Buffer, l *watchLog, s watchSummary) {
+func (l *watchLog) caveats(out *bytes.Buffer, s watchSummary) {
 	t := l.totals
 	if kernel := s.lost - l.behind; kernel > 0 {
 		fmt.Fprintf(out, "%s came too fast to print; they are in these sums\n", chart.Plural(int(kernel), "move"))
@@ -70,56 +94,24 @@ func (*watchText) caveats(out *bytes.Buffer, l *watchLog, s watchSummary) {
 }
 
 // tables prints the sums. Writing to memory cannot fail.
-func (*watchText) tables(out *bytes.Buffer, l *watchLog, tasks []watch.TaskTotal, pairs []watch.PairTotal) {
+func (l *watchLog) tables(out *bytes.Buffer, tasks []watchTask, pairs []watchPair) {
 	t := l.totals
-	share := func(moves uint64) string { return chart.Percent(float64(moves) / float64(t.Moves)) }
-	var byTask []watchTask
-	for _, task := range tasks {
-		byTask = append(byTask, watchTask{task, l.name(task.TGID, task.TID), share(task.Moves)})
-	}
 	out.WriteByte('\n')
-	movedList.First(out, byTask, "thread")
+	movedList.First(out, tasks, "thread")
 	if len(pairs) == 0 {
 		return
 	}
 	byDistance := output.NewTable("DISTANCE", ">MOVES", ">SHARE")
 	for d := topology.SMTSibling; d <= topology.OtherNode; d++ {
-		byDistance.Add(d, t.ByDistance[d], share(t.ByDistance[d]))
+		byDistance.Add(d, t.ByDistance[d], share(t.ByDistance[d], t.Moves))
 	}
 	out.WriteByte('\n')
 	byDistance.Write(out)
-	var byPair []watchPair
-	for _, p := range pairs {
-		byPair = append(byPair, watchPair{p, share(p.Moves)})
-	}
 	out.WriteByte('\n')
-	pairList.First(out, byPair, "pair")
+	pairList.First(out, pairs, "pair")
 }
 
-// watchJSON prints an object a line.
-type watchJSON struct{}
-
-func (watchJSON) begin(dst []byte, l *watchLog, t watch.Targets) []byte {
-	return watchList.Append(dst, watchStart{l.src.Kind(), l.src.Single(), t})
-}
-
-func (watchJSON) move(dst []byte, l *watchLog, m *watch.Move) []byte {
-	return moveList.Append(dst, watchMove{l, m})
-}
-
-func (watchJSON) count(dst []byte, l *watchLog, at time.Time, c watch.Count) []byte {
-	return countList.Append(dst, watchCount{c, at, l.name(c.TGID, c.TID)})
-}
-
-func (watchJSON) summary(dst []byte, l *watchLog, s watchSummary) []byte {
-	for _, t := range l.totals.Tasks() {
-		dst = movedList.Append(dst, watchTask{TaskTotal: t, comm: l.name(t.TGID, t.TID)})
-	}
-	for _, pair := range l.totals.Pairs() {
-		dst = pairList.Append(dst, watchPair{PairTotal: pair})
-	}
-	return watchSummaryList.Append(dst, watchEnd{l, s})
-}
+func share(moves, of uint64) string { return chart.Percent(float64(moves) / float64(of)) }
 
 type (
 	watchStart struct {
@@ -138,11 +130,12 @@ type (
 	}
 	watchTask struct {
 		watch.TaskTotal
-		comm, share string
+		comm string
+		of   uint64 // moves of all
 	}
 	watchPair struct {
 		watch.PairTotal
-		share string
+		of uint64
 	}
 	watchEnd struct {
 		l *watchLog
@@ -190,13 +183,13 @@ var (
 		output.Col("tid", ">TID", output.Int, "thread", func(t watchTask) any { return int(t.TID) }),
 		output.Col("comm", "NAME", output.Text, "its name", func(t watchTask) any { return t.comm }),
 		output.Col("moves", ">MOVES", output.Int, "migrations", func(t watchTask) any { return t.Moves }),
-		output.TableCol(">SHARE", func(t watchTask) string { return t.share }))
+		output.TableCol(">SHARE", func(t watchTask) string { return share(t.Moves, t.of) }))
 	pairList = output.NewList("watch", "pair", "the migrations from one CPU to another",
 		output.Col("from", ">FROM", output.Int, "CPU", func(p watchPair) any { return int(p.From) }),
 		output.Col("to", ">TO", output.Int, "CPU", func(p watchPair) any { return int(p.To) }),
 		output.Col("distance", "DISTANCE", output.Text, "what the two CPUs share", func(p watchPair) any { return p.Distance.String() }),
 		output.Col("count", ">MOVES", output.Int, "migrations", func(p watchPair) any { return p.Moves }),
-		output.TableCol(">SHARE", func(p watchPair) string { return p.share }))
+		output.TableCol(">SHARE", func(p watchPair) string { return share(p.Moves, p.of) }))
 	watchSummaryList = output.NewList("watch", "summary", "the sums of a watch",
 		output.Col("duration_s", "", output.Number, "time watched", func(e watchEnd) any { return e.s.took.Seconds() }),
 		output.Col("source", "", output.Text, "where moves come from", func(e watchEnd) any { return e.l.src.Kind().String() }),

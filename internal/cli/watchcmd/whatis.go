@@ -125,7 +125,7 @@ func (e *explainer) task(word string, tid kernel.TID) (explanation, error) {
 	if err != nil {
 		return explanation{}, err
 	}
-	x := explanation{target: word, name: string(st.Comm), tid: int(tid), irq: -1, movable: yesNo(st.Flags&procfs.FlagNoSetAffinity == 0)}
+	x := explanation{target: word, name: string(st.Comm), tid: int(tid), irq: -1, movable: st.Flags&procfs.FlagNoSetAffinity == 0}
 	x.policy = policyText(&st)
 	status, err := e.proc.Status(tid)
 	if err != nil {
@@ -146,7 +146,7 @@ func (e *explainer) kernelThread(x *explanation) {
 	if !ok {
 		x.what = "a kernel thread with a name that piton does not know; a driver or module made it"
 		x.advice = "it may be pinned"
-		if x.movable == no {
+		if x.movable == false {
 			x.advice = "the kernel refuses to move it; move what gives it work"
 		}
 		return
@@ -191,7 +191,7 @@ func (e *explainer) process(x *explanation, st procfs.Status) {
 		x.maker = manager + ", for its unit " + x.unit
 		x.advice += "; for good: CPUAffinity= in a drop-in of " + x.unit
 	}
-	if x.movable == no {
+	if x.movable == false {
 		x.advice = "the kernel refuses to set its CPUs"
 	}
 }
@@ -212,11 +212,11 @@ func (x *explanation) fromMeaning(m kthread.Meaning) {
 	x.what, x.maker, x.advice = m.What, m.Maker, m.Do
 	switch m.Bound {
 	case kthread.BoundCPU:
-		x.movable = no
+		x.movable = false
 		if x.cpus == "" && m.CPU >= 0 {
 			x.cpus = cpuset.Of(m.CPU).String()
 		}
 	case kthread.BoundNode, kthread.BoundNowhere:
-		x.movable = yes
+		x.movable = true
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piton/internal/cli/exit"
+	"piton/internal/field"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 )
@@ -44,7 +45,7 @@ func (e *explainer) numbered(word, number string) ([]explanation, error) {
 func (e *explainer) named(word string) []explanation {
 	if what, fewer, ok := irq.Meaning(word); ok {
 		x := explanation{target: word, kind: kindIRQ, name: strings.ToUpper(word), tid: -1, irq: -1, what: what, advice: fewer,
-			maker: "every CPU for itself", movable: no}
+			maker: "every CPU for itself", movable: false}
 		if irq.IsSoftIRQ(word) {
 			x.kind = kindSoftIRQ
 			x.maker = "the CPU that took the interrupt or armed the timer"
@@ -71,7 +72,8 @@ func isCalled(r *irq.Row, word string) bool {
 
 // explainLine explains one interrupt line.
 func explainLine(word string, r *irq.Row) explanation {
-	x := explanation{target: word, kind: kindIRQ, name: r.Handlers(), tid: -1, irq: r.Number, movable: movableOf(r.Control)}
+	x := explanation{target: word, kind: kindIRQ, name: r.Handlers(), tid: -1, irq: r.Number,
+		movable: field.Known(r.Control == irq.Settable, r.Control != irq.ControlUnknown)}
 	x.what = "an interrupt line"
 	if r.Queue.Flow != irq.NoQueue {
 		x.what += " of queue " + r.Queue.String()
@@ -97,14 +99,4 @@ func explainLine(word string, r *irq.Row) explanation {
 		x.advice += "; it goes to cpu " + r.Effective.String() + " now"
 	}
 	return x
-}
-
-func movableOf(c irq.Control) answer {
-	switch c {
-	case irq.Settable:
-		return yes
-	case irq.Managed, irq.Fixed:
-		return no
-	}
-	return unknown
 }

@@ -18,22 +18,6 @@ const (
 	kindSoftIRQ      = "softirq"
 )
 
-// answer is yes, no, or that it is not known.
-type answer uint8
-
-const (
-	unknown answer = iota
-	yes
-	no
-)
-
-func yesNo(is bool) answer {
-	if is {
-		return yes
-	}
-	return no
-}
-
 // explanation is what is known of one thing; empty texts and negative numbers
 // stand for what is not known or does not apply.
 type explanation struct {
@@ -41,7 +25,7 @@ type explanation struct {
 	tid, irq           int
 	what, maker        string
 	cpus               string
-	movable            answer
+	movable            any // its CPUs can be set: true, false, or nil where that is not known
 	unit, cgroup, exe  string
 	exeNote            string // why there is no exe, for people
 	policy             string
@@ -97,9 +81,9 @@ func (x *explanation) cpuText() string {
 		words = append(words, x.cpus)
 	}
 	switch x.movable {
-	case yes:
+	case true:
 		words = append(words, "can be moved")
-	case no:
+	case false:
 		words = append(words, "cannot be moved")
 	}
 	return strings.Join(words, "; ")
@@ -114,8 +98,7 @@ var whatList = output.NewList("what-is", "what", "what a task or an interrupt is
 	output.Col("what", "", output.MaybeText, "its purpose", func(x *explanation) any { return field.NonEmpty(x.what) }),
 	output.Col("made_by", "", output.MaybeText, "its origin", func(x *explanation) any { return field.NonEmpty(x.maker) }),
 	output.Col("cpus", "", output.MaybeText, "a cpulist", func(x *explanation) any { return field.NonEmpty(x.cpus) }),
-	output.Col("movable", "", output.MaybeBool, "its CPUs can be set",
-		func(x *explanation) any { return field.Known(x.movable == yes, x.movable != unknown) }),
+	output.Col("movable", "", output.MaybeBool, "its CPUs can be set", func(x *explanation) any { return x.movable }),
 	output.Col("unit", "", output.MaybeText, "systemd unit", func(x *explanation) any { return field.NonEmpty(x.unit) }),
 	output.Col("cgroup", "", output.MaybeText, "control group", func(x *explanation) any { return field.NonEmpty(x.cgroup) }),
 	output.Col("exe", "", output.MaybeText, "program", func(x *explanation) any { return field.NonEmpty(x.exe) }),
