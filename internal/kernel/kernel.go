@@ -116,7 +116,10 @@ type Scheduler interface {
 	Cookies
 }
 
-// Own changes threads of the calling process; tid 0 is the calling thread. The
+// Calling is the thread that makes the call, as sched_setaffinity(2) has it.
+const Calling TID = 0
+
+// Own changes threads of the calling process, and that is Calling. The
 // number of another process's thread is refused with ESRCH: those are changed
 // through a Writer.
 type Own interface {

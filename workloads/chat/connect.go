@@ -15,9 +15,6 @@ const patience = time.Minute
 
 // prepareServer accepts a connection from every member and makes the workers.
 func (p *process) prepareServer() error {
-	if err := p.enoughFiles(); err != nil {
-		return err
-	}
 	var c net.ListenConfig
 	c.SetMultipathTCP(false) // on by default in Go, and not what is measured
 	l, err := c.Listen(context.Background(), "tcp4", "127.0.0.1:0")
@@ -52,14 +49,13 @@ func (p *process) prepareServer() error {
 
 // welcome reads who is there and makes the member's two workers.
 func (p *process) welcome(conn *net.TCPConn, rooms map[uint16]*[Members]*queue, deadline time.Time) error {
-	var b [MessageBytes]byte
+	var m message
 	if err := conn.SetDeadline(deadline); err != nil {
 		return err
 	}
-	if _, err := io.ReadFull(conn, b[:]); err != nil {
+	if _, err := io.ReadFull(conn, m.bytes()); err != nil {
 		return fmt.Errorf("read who connects: %w", err)
 	}
-	m := parse(b[:])
 	queues := rooms[m.room]
 	if queues == nil || m.number != hello || m.speaker >= Members || queues[m.speaker] != nil {
 		return fmt.Errorf("a stranger connected")
@@ -77,9 +73,6 @@ func (p *process) welcome(conn *net.TCPConn, rooms map[uint16]*[Members]*queue, 
 
 // prepareClient connects every member and makes the workers.
 func (p *process) prepareClient() error {
-	if err := p.enoughFiles(); err != nil {
-		return err
-	}
 	d := net.Dialer{Timeout: patience}
 	d.SetMultipathTCP(false)
 	for _, room := range p.Rooms {

@@ -68,9 +68,7 @@ func (c *coordinator) aggregate(configs []config) (finish func() error) {
 	var scheduler Aggregator
 	if r.Mapping == Aggregate {
 		var err error
-		if r.Aggregator == nil {
-			r.Why = "no sched_ext scheduler was offered"
-		} else if scheduler, err = r.Aggregator(); err != nil {
+		if scheduler, err = r.Aggregator(); err != nil {
 			r.Why = err.Error()
 		}
 	}

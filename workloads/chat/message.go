@@ -1,9 +1,6 @@
 package chat
 
-import (
-	"encoding/binary"
-	"unsafe"
-)
+import "unsafe"
 
 // message is what a member says: room, speaker and number, then words that
 // follow from those three. It is one read and one write of a socket.
@@ -74,15 +71,4 @@ func expected(rooms, messages int) (heard, sum uint64) {
 		}
 	}
 	return uint64(rooms) * Members * Members * uint64(messages), sum
-}
-
-// parse reads a message that came whole.
-func parse(b []byte) (m message) {
-	m.room = binary.NativeEndian.Uint16(b)
-	m.speaker = binary.NativeEndian.Uint16(b[2:])
-	m.number = binary.NativeEndian.Uint32(b[4:])
-	for i := range m.words {
-		m.words[i] = binary.NativeEndian.Uint32(b[8+4*i:])
-	}
-	return m
 }

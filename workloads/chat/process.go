@@ -67,11 +67,10 @@ func (p *process) run() error {
 	if p.Role == server {
 		prepare = p.prepareServer
 	}
-	if err := prepare(); err != nil {
-		return err
-	}
-	if err := p.startThreads(); err != nil {
-		return err
+	for _, step := range []func() error{p.enoughFiles, prepare, p.startThreads} {
+		if err := step(); err != nil {
+			return err
+		}
 	}
 	before := p.migrations()
 	if err := p.child.Ready(); err != nil {

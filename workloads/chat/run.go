@@ -109,7 +109,7 @@ func (u *Usage) add(o Usage) {
 // allowed are the CPUs that the process may use, so that a placement from outside
 // still holds.
 func (c *coordinator) allowed() ([]cpuset.CPU, error) {
-	cpus, err := c.result.Scheduler.Affinity(calling)
+	cpus, err := c.result.Scheduler.Affinity(kernel.Calling)
 	if err != nil {
 		return nil, fmt.Errorf("find the CPUs to map threads to: %w", err)
 	}

@@ -1,20 +1,16 @@
 package chat
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
-	"strconv"
 	"sync/atomic"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
-
-// calling is the thread that makes the call, as sched_setaffinity(2) has it.
-const calling kernel.TID = 0
 
 // startThreads gives each worker an OS thread, mapped, that waits at the gate.
 func (p *process) startThreads() error {
@@ -53,19 +49,15 @@ func (p *process) startThreads() error {
 
 // mapThread sets how the calling thread is run.
 func (p *process) mapThread(t int) (kernel.TID, error) {
-	tid, err := threadID()
-	if err != nil {
-		return 0, err
-	}
-	sched := kernel.System()
+	tid, sched := kernel.CallingThread(), kernel.System()
 	if len(p.CPUs) > 0 {
 		cpu := p.CPUs[(p.From+t)%len(p.CPUs)]
-		if err := sched.SetAffinity(calling, cpuset.Of(cpu)); err != nil {
+		if err := sched.SetAffinity(kernel.Calling, cpuset.Of(cpu)); err != nil {
 			return tid, fmt.Errorf("map thread %d to CPU %d: %w", t, cpu, err)
 		}
 	}
 	if p.Ext {
-		if err := sched.SetPolicy(calling, kernel.Ext, 0, false); err != nil {
+		if err := sched.SetPolicy(kernel.Calling, kernel.Ext, 0, false); err != nil {
 			return tid, fmt.Errorf("put thread %d under sched_ext: %w", t, err)
 		}
 	}
@@ -78,48 +70,30 @@ func (p *process) mapThread(t int) (kernel.TID, error) {
 // setSlice gives the calling thread a slice. A kernel before 6.12 takes the call
 // and has no slices.
 func setSlice(sched kernel.Own, ns uint64) error {
-	attr, err := sched.Attr(calling)
+	attr, err := sched.Attr(kernel.Calling)
 	if err != nil {
 		return err
 	}
 	attr.RuntimeNs = ns
-	if err := sched.SetAttr(calling, attr); err != nil {
+	if err := sched.SetAttr(kernel.Calling, attr); err != nil {
 		return err
 	}
-	now, err := sched.Attr(calling)
+	now, err := sched.Attr(kernel.Calling)
 	if err == nil && now.RuntimeNs != ns {
 		err = errors.New("this kernel has no slices of single threads, which came with Linux 6.12")
 	}
 	return err
 }
 
-// threadID is the calling thread's number.
-func threadID() (kernel.TID, error) {
-	link, err := os.Readlink("/proc/thread-self") // PID/task/TID
-	if err != nil {
-		return 0, fmt.Errorf("find a thread's number: %w", err)
-	}
-	tid, err := strconv.Atoi(link[1+bytes.LastIndexByte([]byte(link), '/'):])
-	return kernel.TID(tid), err
-}
-
 // migrations is how often the threads were moved in their lives, as far as the
 // kernel tells (/proc/PID/task/TID/sched, CONFIG_SCHED_DEBUG before Linux 6.15).
 func (p *process) migrations() (total uint64) {
 	for _, tid := range p.tids {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/sched", tid))
+		st, err := procfs.New("/").Sched(kernel.TID(os.Getpid()), tid)
 		if err != nil {
 			return 0
 		}
-		total += movesIn(b)
+		total += st.Migrations
 	}
 	return total
-}
-
-// movesIn finds the line "se.nr_migrations   :   12".
-func movesIn(sched []byte) uint64 {
-	_, rest, _ := bytes.Cut(sched, []byte("\nse.nr_migrations"))
-	line, _, _ := bytes.Cut(rest, []byte("\n"))
-	n, _ := strconv.ParseUint(string(bytes.Trim(line, " \t:")), 10, 64)
-	return n
 }

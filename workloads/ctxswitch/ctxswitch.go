@@ -11,7 +11,6 @@ package ctxswitch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"piton/internal/cpuset"
@@ -76,13 +75,10 @@ func (r Result) Switch() float64 {
 }
 
 // Run starts the processes on one CPU and lets them pass it to and fro. It fails
-// without a Command or Scheduler, when a process cannot be started or fails, when
+// when a process cannot be started or fails, when
 // ctx ends, and when a token was lost or two processes ran at once. The limits are
 // checked by the processes, and by workload.Param before.
 func Run(ctx context.Context, o Options) (Result, error) {
-	if len(o.Command) == 0 || o.Scheduler == nil {
-		return Result{}, errors.New("the processes need a command to be started with and a scheduler to share a CPU through")
-	}
 	r := Result{Options: o}
 	allowed, err := o.Scheduler.Affinity(0)
 	if err != nil {

@@ -96,16 +96,6 @@ func TestProcessesTakeTurns(t *testing.T) {
 	assertPicture(t, r)
 }
 
-func TestOptionsAreChecked(t *testing.T) {
-	for want, change := range map[string]func(*Options){
-		"need a command":  func(o *Options) { o.Command = nil },
-		"and a scheduler": func(o *Options) { o.Scheduler = nil },
-	} {
-		_, err := Run(t.Context(), options(change))
-		assert.ErrorContains(t, err, want)
-	}
-}
-
 // TestJobsAreChecked: what a process reads on its standard input.
 func TestJobsAreChecked(t *testing.T) {
 	good := job{Options: options(func(o *Options) { o.KiB = MaxKiB }), Index: 1}

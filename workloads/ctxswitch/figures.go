@@ -36,7 +36,6 @@ func (t *Turn) timeslices() chart.Figure {
 		row.Spans = append(row.Spans, chart.Span{From: float64(a[1]) / 1e6, To: float64(a[2]) / 1e6, Colour: int(a[0])})
 		s.End = max(s.End, float64(a[2])/1e6)
 	}
-	us := func(v float64) string { return chart.Quantity(v, "µs") }
 	return chart.Figure{Title: "Timeslices", Plot: s, Note: fmt.Sprintf("%d timeslices of %s on average, median %s; %d hand-overs, median %s, least %s.",
 		t.Turns, us(t.MeanTurnUs), us(t.MedianTurnUs), t.Handovers, us(t.HandoverUs), us(t.BestUs))}
 }

@@ -61,11 +61,8 @@ type Options struct {
 // Validate says in one sentence what is wrong with the options together. The limits
 // of each are checked before, by workload.Param.
 func (o Options) Validate() error {
-	switch {
-	case o.Threads > o.N:
+	if o.Threads > o.N {
 		return fmt.Errorf("%d threads are more than the %d rows to share out", o.Threads, o.N)
-	case o.Mapping == Manual && o.Scheduler == nil:
-		return fmt.Errorf("the manual mapping needs a scheduler to set affinities through")
 	}
 	return nil
 }

@@ -122,8 +122,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	good := Options{N: 8, Threads: 2, Mapping: ByKernel, Kernel: Naive}
 	require.NoError(t, good.Validate())
 	for name, change := range map[string]func(*Options){
-		"more threads than rows":   func(o *Options) { o.Threads = 9 },
-		"manual without scheduler": func(o *Options) { o.Mapping = Manual },
+		"more threads than rows": func(o *Options) { o.Threads = 9 },
 	} {
 		o := good
 		change(&o)

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -10,9 +11,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
-
-// calling is the thread that makes the call, as sched_setaffinity(2) has it.
-const calling kernel.TID = 0
 
 // share runs work for an equal share of the rows on each of the threads, which
 // start together once all of them exist and are mapped.
@@ -52,10 +50,8 @@ func share(ctx context.Context, r *Result, work func(ctx context.Context, first,
 	close(release)
 	done.Wait()
 	r.Seconds = time.Since(start).Seconds()
-	for _, err := range failures {
-		if err != nil {
-			return err
-		}
+	if err := cmp.Or(failures...); err != nil {
+		return err
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("multiply %d×%d matrices: %w", r.N, r.N, err)
@@ -69,7 +65,7 @@ func (r *Result) mapTo() (cpuset.Set, error) {
 	if r.Mapping != Manual {
 		return cpuset.Set{}, nil
 	}
-	cpus, err := r.Scheduler.Affinity(calling)
+	cpus, err := r.Scheduler.Affinity(kernel.Calling)
 	if err != nil {
 		return cpuset.Set{}, fmt.Errorf("find the CPUs to map threads to: %w", err)
 	}
@@ -85,11 +81,11 @@ func (r *Result) mapThread(t int, cpus cpuset.Set) (restore func() error, err er
 	}
 	list := cpus.CPUs()
 	cpu := list[t%len(list)]
-	if err := r.Scheduler.SetAffinity(calling, cpuset.Of(cpu)); err != nil {
+	if err := r.Scheduler.SetAffinity(kernel.Calling, cpuset.Of(cpu)); err != nil {
 		return nil, fmt.Errorf("map thread %d to CPU %d: %w", t, cpu, err)
 	}
 	return func() error {
-		if err := r.Scheduler.SetAffinity(calling, cpus); err != nil {
+		if err := r.Scheduler.SetAffinity(kernel.Calling, cpus); err != nil {
 			return fmt.Errorf("give thread %d its CPUs %s back: %w", t, cpus, err)
 		}
 		return nil

@@ -8,12 +8,12 @@
 package memlat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"runtime"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"piton/internal/kernel"
@@ -56,8 +56,6 @@ type Options struct {
 	// AvailableBytes is what memory there is to take, 0 = not known.
 	AvailableBytes int64         `json:"-"`
 	Mapper         kernel.Mapper `json:"-"`
-	// CountHuge tells how many bytes of the process are in huge pages; it may be nil.
-	CountHuge func() int64 `json:"-"`
 }
 
 // Validate says in one sentence what is wrong with the options together or on this
@@ -68,10 +66,6 @@ func (o Options) Validate() error {
 		return fmt.Errorf("the size of a cache line must be a power of two from 16 to %d, not %d", smallest/unroll, o.LineBytes)
 	case len(o.Nodes) == 0:
 		return fmt.Errorf("there is no node to measure the memory of")
-	case slices.Min(o.Nodes) < AnyNode:
-		return fmt.Errorf("a node must be %d for any or a node's number, not %d", AnyNode, slices.Min(o.Nodes))
-	case o.Mapper == nil:
-		return fmt.Errorf("the measurement needs somebody to map memory")
 	}
 	if need := int64(o.MiB) << 20; o.AvailableBytes > 0 && need > o.AvailableBytes {
 		return fmt.Errorf("%d MiB are asked for where %d MiB of memory are available", o.MiB, o.AvailableBytes>>20)
@@ -162,17 +156,15 @@ func (r *Result) curve(ctx context.Context, node int) error {
 			break
 		}
 	}
-	r.countHuge()
+	share := min(float64(hugeBytes())/float64(r.MiB<<20), 1)
+	r.HugeShare = &share
 	if err == nil {
 		err = ring.check(ctx)
 	}
 	if err == nil {
 		r.Curves, r.Lines = append(r.Curves, c), ring.n
 	}
-	if unmapErr := r.Mapper.Unmap(memory); err == nil {
-		err = unmapErr
-	}
-	return err
+	return cmp.Or(err, r.Mapper.Unmap(memory))
 }
 
 // sizes are the sizes to measure, the last one as given.
@@ -209,11 +201,3 @@ func (r *Result) point(ctx context.Context, ring *ring) (Point, error) {
 }
 
 func roundUp(loads int) int { return (max(loads, 1) + unroll - 1) / unroll * unroll }
-
-func (r *Result) countHuge() {
-	if r.CountHuge == nil {
-		return
-	}
-	share := min(float64(r.CountHuge())/float64(r.MiB<<20), 1)
-	r.HugeShare = &share
-}

@@ -40,7 +40,7 @@ func optionsOf(v workload.Values) Options {
 	topo := machine.Topology()
 	o := Options{
 		MiB: v.Int("size"), LineBytes: machine.LineBytes(), Nodes: []int{AnyNode},
-		AvailableBytes: machine.AvailableBytes("/"), Mapper: kernel.Mappings(), CountHuge: hugeBytes,
+		AvailableBytes: machine.AvailableBytes("/"), Mapper: kernel.Mappings(),
 	}
 	if o.MiB == 0 {
 		o.MiB = machine.AutoMiB(machine.LLCBytes(topo), MaxMiB)

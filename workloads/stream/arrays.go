@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"unsafe"
-
-	"piton/internal/kernel"
 )
 
 // arrays is how many there are.
@@ -34,8 +32,6 @@ func (r *Result) fill(ctx context.Context, crew *crew, node int) (*three, error)
 	})
 	return t, ctx.Err()
 }
-
-func (t *three) free(m kernel.Mapper) error { return m.Unmap(t.memory) }
 
 // tolerance of the mean error of an array, relative to its value: STREAM's for
 // double precision.

@@ -11,9 +11,6 @@ import (
 	"piton/internal/kernel"
 )
 
-// calling is the thread that makes the call, as sched_setaffinity(2) has it.
-const calling kernel.TID = 0
-
 // chunk is how many elements a thread works on before it looks at the context:
 // 32 MiB of each array, some milliseconds.
 const chunk = 4 << 20
@@ -38,7 +35,7 @@ func assemble(o Options, from cpuset.Set) (*crew, error) {
 	c := &crew{scheduler: o.Scheduler, from: from, orders: make([]chan func(int), o.Threads-1)}
 	failures := make([]error, o.Threads)
 	if !from.Empty() {
-		if c.home, failures[0] = o.Scheduler.Affinity(calling); failures[0] != nil {
+		if c.home, failures[0] = o.Scheduler.Affinity(kernel.Calling); failures[0] != nil {
 			return nil, fmt.Errorf("find the CPUs to come back to: %w", failures[0])
 		}
 	}
@@ -74,11 +71,11 @@ func (c *crew) enter() (leave func(), err error) {
 	if c.from.Empty() {
 		return runtime.UnlockOSThread, nil
 	}
-	if err := c.scheduler.SetAffinity(calling, c.from); err != nil {
+	if err := c.scheduler.SetAffinity(kernel.Calling, c.from); err != nil {
 		return runtime.UnlockOSThread, err
 	}
 	return func() {
-		if c.scheduler.SetAffinity(calling, c.home) == nil {
+		if c.scheduler.SetAffinity(kernel.Calling, c.home) == nil {
 			runtime.UnlockOSThread()
 		}
 	}, nil

@@ -41,11 +41,7 @@ func (r Result) heat() chart.Figure {
 	}
 	for range h.Rows {
 		h.Notes = append(h.Notes, make([]string, len(h.Columns)))
-		row := make([]float64, len(h.Columns))
-		for k := range row {
-			row[k] = math.NaN()
-		}
-		h.Values = append(h.Values, row)
+		h.Values = append(h.Values, slices.Repeat([]float64{math.NaN()}, len(h.Columns)))
 	}
 	for _, c := range r.Cells {
 		i, k := slices.Index(h.Rows, c.row()), slices.Index(h.Columns, fmt.Sprintf("memory of node %d", c.MemoryNode))

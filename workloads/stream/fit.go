@@ -1,7 +1,9 @@
 package stream
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"piton/internal/chart"
 )
@@ -56,17 +58,12 @@ func newFit(cells []Cell) Fit {
 
 // spread adds one cell to those of its distance, which stay in rising order.
 func (f *Fit) spread(distance int, mbs float64) {
-	at := len(f.Spreads)
-	for i, s := range f.Spreads {
-		if s.Distance == distance {
-			f.Spreads[i] = Spread{distance, s.Cells + 1, min(s.LowMBs, mbs), max(s.HighMBs, mbs)}
-			return
-		}
-		if s.Distance > distance && at == len(f.Spreads) {
-			at = i
-		}
+	at, known := slices.BinarySearchFunc(f.Spreads, distance, func(s Spread, d int) int { return s.Distance - d })
+	if !known {
+		f.Spreads = slices.Insert(f.Spreads, at, Spread{distance, 0, mbs, mbs})
 	}
-	f.Spreads = append(f.Spreads[:at], append([]Spread{{distance, 1, mbs, mbs}}, f.Spreads[at:]...)...)
+	s := &f.Spreads[at]
+	s.Cells, s.LowMBs, s.HighMBs = s.Cells+1, min(s.LowMBs, mbs), max(s.HighMBs, mbs)
 }
 
 func (f Fit) verdict() string {
@@ -85,12 +82,7 @@ func (f Fit) verdict() string {
 
 // unexplained tells of the distance whose cells differ most, if they do.
 func (f Fit) unexplained() string {
-	worst := f.Spreads[0]
-	for _, s := range f.Spreads[1:] {
-		if s.ratio() > worst.ratio() {
-			worst = s
-		}
-	}
+	worst := slices.MaxFunc(f.Spreads, func(a, b Spread) int { return cmp.Compare(a.ratio(), b.ratio()) })
 	if worst.ratio() < wideSpread {
 		return ""
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"piton/internal/cpuset"
+	"piton/internal/kernel"
 )
 
 // Cell is one measurement of a grid.
@@ -29,7 +30,7 @@ type origin struct {
 
 // runGrid measures every cell in turn.
 func (r *Result) runGrid(ctx context.Context) error {
-	allowed, err := r.Scheduler.Affinity(calling)
+	allowed, err := r.Scheduler.Affinity(kernel.Calling)
 	if err != nil {
 		return fmt.Errorf("find the CPUs to measure from: %w", err)
 	}
@@ -38,12 +39,12 @@ func (r *Result) runGrid(ctx context.Context) error {
 			if !to.Memory {
 				continue
 			}
-			m, err := r.measure(ctx, from.cpus, to.ID)
+			ops, err := r.measure(ctx, from.cpus, to.ID)
 			if err != nil {
 				return fmt.Errorf("from CPUs %s to the memory of node %d: %w", from.cpus, to.ID, err)
 			}
 			r.Cells = append(r.Cells, Cell{
-				FromCPU: from.cpu, FromNode: from.node, MemoryNode: to.ID, Distance: from.distances[to.ID], Ops: m.ops,
+				FromCPU: from.cpu, FromNode: from.node, MemoryNode: to.ID, Distance: from.distances[to.ID], Ops: ops,
 			})
 		}
 	}

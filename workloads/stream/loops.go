@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"piton/internal/chart"
 )
 
 var opNames = [...]string{"copy", "scale", "add", "triad"}
@@ -54,8 +56,7 @@ func newOps(times timings, elements int) []Op {
 		s := slices.Sorted(slices.Values(times[i][1:]))
 		bytes := int64(opArrays[i]) * 8 * int64(elements)
 		rate := func(seconds float64) float64 { return math.Round(float64(bytes)/max(seconds, 1e-9)/1e5) / 10 }
-		median := (s[(len(s)-1)/2] + s[len(s)/2]) / 2
-		ops[i] = Op{Name: name, BestMBs: rate(s[0]), MedianMBs: rate(median), WorstMBs: rate(s[len(s)-1]), BytesMoved: bytes}
+		ops[i] = Op{Name: name, BestMBs: rate(s[0]), MedianMBs: rate(chart.Middle(s)), WorstMBs: rate(s[len(s)-1]), BytesMoved: bytes}
 	}
 	return ops
 }

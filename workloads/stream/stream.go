@@ -8,6 +8,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -93,8 +94,6 @@ func (o Options) Validate() error {
 		return fmt.Errorf("a grid goes over all nodes, so that node %d cannot be chosen with it", o.Node)
 	case o.Grid != NoGrid && (o.Scheduler == nil || len(o.Nodes) == 0):
 		return fmt.Errorf("a grid needs the machine's nodes and a scheduler to set affinities through")
-	case o.Mapper == nil:
-		return fmt.Errorf("the arrays need somebody to map memory")
 	}
 	return o.fits()
 }
@@ -174,26 +173,23 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	if o.Grid != NoGrid {
 		return r, r.runGrid(ctx)
 	}
-	m, err := r.measure(ctx, cpuset.Set{}, o.Node)
-	r.Ops = m.ops
+	var err error
+	r.Ops, err = r.measure(ctx, cpuset.Set{}, o.Node)
 	return r, err
 }
 
-// measured is one measurement.
-type measured struct{ ops []Op }
-
 // measure runs the four loops on CPUs of from, if it is not empty, over memory
 // of a node, if that is not AnyNode.
-func (r *Result) measure(ctx context.Context, from cpuset.Set, node int) (measured, error) {
+func (r *Result) measure(ctx context.Context, from cpuset.Set, node int) ([]Op, error) {
 	begin := time.Now()
 	crew, err := assemble(r.Options, from)
 	if err != nil {
-		return measured{}, err
+		return nil, err
 	}
 	defer crew.dismiss()
 	a, err := r.fill(ctx, crew, node)
 	if err != nil {
-		return measured{}, err
+		return nil, err
 	}
 	r.FillSeconds += time.Since(begin).Seconds()
 	times, err := r.repeat(ctx, crew, a)
@@ -201,10 +197,8 @@ func (r *Result) measure(ctx context.Context, from cpuset.Set, node int) (measur
 		r.Answer = a.answer()
 		err = a.check(ctx, r.Reps)
 	}
-	if unmapErr := a.free(r.Mapper); err == nil {
-		err = unmapErr
-	}
-	return measured{newOps(times, len(a.a))}, err
+	err = cmp.Or(err, r.Mapper.Unmap(a.memory))
+	return newOps(times, len(a.a)), err
 }
 
 func (a *three) answer() string {

@@ -202,7 +202,6 @@ func TestOptionsAreChecked(t *testing.T) {
 		"cannot be chosen":       func(o *Options) { o.Grid, o.Node = Nodes, 0 },
 		"needs the machine's":    func(o *Options) { o.Grid = Nodes },
 		"no node 3 with memory":  func(o *Options) { o.Node, o.Nodes = 3, []Node{{ID: 1, Memory: true}, {ID: 3}} },
-		"map memory":             func(o *Options) { o.Mapper = nil },
 		"2 MiB of memory are":    func(o *Options) { o.AvailableBytes = 2 << 20 },
 		"where node 1 has 2 MiB": func(o *Options) { o.Node, o.Nodes = 1, []Node{{ID: 1, Memory: true, AvailableBytes: 2 << 20}} },
 	} {

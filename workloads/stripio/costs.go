@@ -77,11 +77,11 @@ func MeasureCosts(sched kernel.Own, cpus []cpuset.CPU) (Costs, error) {
 // the process's first, which Go does not end.
 func on(sched kernel.Own, cpus []cpuset.CPU, cpu int, work func() error) error {
 	return kernel.OnThread(func() error {
-		if err := sched.SetAffinity(calling, cpuset.Of(cpus[cpu])); err != nil {
+		if err := sched.SetAffinity(kernel.Calling, cpuset.Of(cpus[cpu])); err != nil {
 			return err
 		}
 		err := work()
-		return cmp.Or(err, sched.SetAffinity(calling, cpuset.Of(cpus...)))
+		return cmp.Or(err, sched.SetAffinity(kernel.Calling, cpuset.Of(cpus...)))
 	})
 }
 

@@ -30,9 +30,6 @@ type part struct {
 	MissesWhy      string
 }
 
-// calling is the thread that makes the call, as sched_setaffinity(2) has it.
-const calling kernel.TID = 0
-
 // runProcess is the whole life of a process of an application.
 func runProcess(process *child.Child) error {
 	var c config
@@ -108,7 +105,7 @@ func (a *application) start(cpu int, work func() error) *thread {
 	go func() {
 		runtime.LockOSThread()
 		if cpu >= 0 {
-			if err := kernel.System().SetAffinity(calling, cpuset.Of(cpuset.CPU(cpu))); err != nil {
+			if err := kernel.System().SetAffinity(kernel.Calling, cpuset.Of(cpuset.CPU(cpu))); err != nil {
 				t.ready <- fmt.Errorf("map a thread to CPU %d: %w", cpu, err)
 				return
 			}

@@ -36,7 +36,7 @@ type coordinator struct {
 
 func (c *coordinator) run(ctx context.Context) (err error) {
 	r := &c.result
-	cpus, err := r.Scheduler.Affinity(calling)
+	cpus, err := r.Scheduler.Affinity(kernel.Calling)
 	if err != nil {
 		return fmt.Errorf("find the CPUs to use: %w", err)
 	}

@@ -33,11 +33,6 @@ type Interface struct {
 	Why   string // not Native, half a sentence
 }
 
-type attachment struct {
-	name string
-	link link.Link
-}
-
 // find looks at the interfaces of the calling thread's network namespace.
 func find(indices []int) ([]netdev.Interface, error) {
 	var all []netdev.Interface
@@ -88,7 +83,7 @@ func (s *Steering) attach(devices []netdev.Interface, o Options) error {
 			}
 		}
 		s.Links = append(s.Links, l)
-		s.attached = append(s.attached, attachment{d.Name, l})
+		s.attached = append(s.attached, l)
 		s.Interfaces = append(s.Interfaces, i)
 	}
 	return nil
@@ -146,13 +141,13 @@ func lossy(d netdev.Interface, policy Policy) string {
 // gone is an error if an interface was deleted.
 func (s *Steering) gone() error {
 	var all []error
-	for _, a := range s.attached {
-		info, err := a.link.Info()
+	for i, l := range s.attached {
+		info, err := l.Info()
 		if err != nil {
 			continue // closed meanwhile
 		}
 		if x := info.XDP(); x != nil && x.Ifindex == 0 {
-			all = append(all, fmt.Errorf("%s: %s: %w", steerName, a.name, netdev.ErrGone))
+			all = append(all, fmt.Errorf("%s: %s: %w", steerName, s.Interfaces[i].Name, netdev.ErrGone))
 		}
 	}
 	return errors.Join(all...)

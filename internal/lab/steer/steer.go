@@ -10,6 +10,7 @@ import (
 	"structs"
 
 	"github.com/cilium/ebpf"
+	"github.com/cilium/ebpf/link"
 
 	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
@@ -69,7 +70,7 @@ type Steering struct {
 	Partial string
 
 	targets  object.TargetSet
-	attached []attachment
+	attached []link.Link // to each of Interfaces
 }
 
 // Stats are packets since Open.
