@@ -54,10 +54,8 @@ func newStrips() strips {
 
 func firstWord(strip int) uint64 { return uint64(strip+1) * 0x9e3779b97f4a7c15 }
 
-// stripSum is the sum of the words of a strip.
 func stripSum(strip int) uint64 { return words*firstWord(strip) + words*(words-1)/2 }
 
-// sumOf is the sum of the words of what was received.
 func sumOf(strip []byte) (sum uint64) {
 	for _, w := range unsafe.Slice((*uint64)(unsafe.Pointer(&strip[0])), words) {
 		sum += w
@@ -182,7 +180,6 @@ func (r *reader) one() trouble {
 	return trouble{}
 }
 
-// server is the socket of a strip's server.
 func (r *reader) server(strip int) int { return firstSocket + strip%r.sockets }
 
 // ask asks for a strip, from the CPU on which the reader runs now.

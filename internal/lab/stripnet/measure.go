@@ -40,7 +40,6 @@ type config struct {
 // firstSocket is the descriptor of a process's first socket.
 const firstSocket = 3
 
-// part is what a process did.
 type part struct {
 	Seconds        float64
 	Bytes, Same    uint64 // read, and read on the CPU that had processed them
@@ -101,7 +100,6 @@ func start(ctx context.Context, g *child.Group, command []string, name string, s
 	return g.Start(ctx, child.Command{Name: name, Argv: command, Files: sockets}, c)
 }
 
-// connect connects each client with each server.
 func (n *Network) connect(number int) (clients [][]*os.File, servers []*os.File, err error) {
 	for k := range number {
 		clients = append(clients, nil)
@@ -123,7 +121,6 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// sum puts together what the processes did.
 func sum(servers part, clients []part) Reading {
 	r := Reading{HaveMigrations: true}
 	var bytes, same, missed uint64

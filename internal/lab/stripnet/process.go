@@ -1,17 +1,18 @@
 package stripnet
 
 import (
+	"errors"
 	"os"
 	"runtime"
 	"time"
 
+	"piton/internal/bench"
 	"piton/internal/child"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/workloads/machine"
 )
 
-// runProcess is the whole life of a client, or of the servers.
 func runProcess(process *child.Child) error {
 	var c config
 	if err := process.Hear(&c); err != nil {
@@ -47,35 +48,19 @@ func (c config) serve(process *child.Child) (p part, err error) {
 		return p, err
 	}
 	kernel.Sleep(time.Duration(c.SettleNs))
-	began := kernel.Monotonic()
-	before, err := busy()
-	if err != nil {
-		return p, err
-	}
+	began, before := kernel.Monotonic(), bench.ReadHostTicks(procfs.New("/"))
 	kernel.Sleep(time.Duration(c.PeriodNs))
-	after, err := busy()
-	if err != nil {
-		return p, err
+	_, busy, ok := bench.ReadHostTicks(procfs.New("/")).Since(before)
+	if !ok {
+		return p, errors.New("read how busy the CPUs were")
 	}
-	p.BusyNsPerS = float64(after-before) / (kernel.Monotonic() - began).Seconds()
+	p.BusyNsPerS = float64(busy) / (kernel.Monotonic() - began).Seconds()
 	for range c.Sockets {
 		if err := <-ended; err != nil {
 			return p, err
 		}
 	}
 	return p, nil
-}
-
-// tick is USER_HZ, which /proc/stat counts in: 100 a second on all architectures of Go.
-const tick = 10 * time.Millisecond
-
-// busy is how long all CPUs have worked, interrupts included, in nanoseconds.
-func busy() (ns uint64, err error) {
-	now, err := procfs.New("/").Counters()
-	for _, c := range now.CPUs {
-		ns += (c.User + c.Nice + c.System + c.IRQ + c.SoftIRQ) * uint64(tick)
-	}
-	return ns, err
 }
 
 // read merges transfers until the period is over, and closes the connections.
@@ -105,7 +90,6 @@ func (c config) read(process *child.Child) (p part, err error) {
 	return p, t.err("read strips")
 }
 
-// migrations are the calling thread's so far.
 func migrations() (n uint64, counted bool) {
 	st, err := procfs.New("/").Sched(kernel.TID(os.Getpid()), kernel.CallingThread())
 	return st.Migrations, err == nil

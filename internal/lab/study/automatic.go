@@ -103,7 +103,6 @@ type searchLine struct {
 	found   searched
 }
 
-// searchOf is a cell with what its search found.
 func searchOf(r bench.Results) (searchLine, bool) {
 	d, ok := foundIn[searched](r)
 	return searchLine{r, d}, ok && min(d.Manual, d.Kept) >= 0 && max(d.Manual, d.Kept) < len(d.Candidates)

@@ -153,7 +153,6 @@ func (p Paper) lacks(m paper.Machine, all []bench.Results) time.Duration {
 	return roomy(max(least, 1.5*spent) / plannedShare)
 }
 
-// roundTook is how many seconds a round of a cell took.
 func roundTook(r bench.Results) (seconds float64) {
 	for _, run := range r.Runs {
 		seconds += run.Wall.Seconds() / float64(max(r.Rounds(), 1))
@@ -188,7 +187,6 @@ func (r *Run) next(p Paper, seconds float64) int {
 	return -1
 }
 
-// cells are the places of the paper's cells.
 func (p Paper) cells(all []bench.Results) (out []int) {
 	for i, c := range all {
 		if strings.HasPrefix(c.Study.Cell, p.Name+" ") {

@@ -100,7 +100,6 @@ func (d *Deliverer) Cell(ctx context.Context, study bench.Study, within time.Dur
 	return c.runs, err
 }
 
-// deliveryCell is one cell being made.
 type deliveryCell struct {
 	*Deliverer
 	study bench.Study
@@ -187,7 +186,6 @@ func (c *deliveryCell) withFlowTable(ctx context.Context, within time.Duration, 
 	return errors.Join(err, ended)
 }
 
-// compare makes rounds until the time is over.
 func (c *deliveryCell) compare(ctx context.Context, d *delivery, until time.Time) error {
 	began := time.Now()
 	order := slices.Clone(deliveryArms)
@@ -212,7 +210,6 @@ func (c *deliveryCell) compare(ctx context.Context, d *delivery, until time.Time
 	return err
 }
 
-// one makes a period of an arm.
 func (c *deliveryCell) one(ctx context.Context, d *delivery, arm deliveryArm, round int) error {
 	if _, out := c.found.LeftOut[arm.name]; out {
 		return nil

@@ -75,7 +75,6 @@ func rps(of func(d *delivery, i int) cpuset.Set) putOn {
 
 func (d *delivery) rpsOff() error { return d.queues("rps_cpus", func(int) string { return "0" }) }
 
-// queues writes a file of the one receive queue of each interface.
 func (d *delivery) queues(file string, text func(i int) string) error {
 	var all error
 	for i, name := range d.net.Interfaces {
@@ -233,7 +232,6 @@ func hintOn(_ context.Context, d *delivery) (func() error, error) {
 	}, err
 }
 
-// explainNetwork says what a network takes.
 func explainNetwork(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

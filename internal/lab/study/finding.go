@@ -14,7 +14,6 @@ import (
 	"piton/workloads/workload"
 )
 
-// kind is what a comparison came to.
 type kind uint8
 
 const (
@@ -61,7 +60,6 @@ type pair struct {
 	published  *float64
 }
 
-// compare compares pairs, and corrects for their number.
 func (g *cells) compare(pairs []pair) (out []finding) {
 	results := each(pairs, func(p pair) [2]bench.Results { return [2]bench.Results{p.base, p.mine} })
 	for i, c := range bench.CompareAll(results) {
@@ -112,7 +110,6 @@ func gained(label string, share, low, high float64, have bool) finding {
 	return found(c, label, nil)
 }
 
-// cell is the finding in a table.
 func (f finding) cell() string {
 	if f.kind == missing {
 		return bench.None
@@ -166,7 +163,6 @@ func (w words) sum(all []finding) string {
 	return strings.Join(parts, "; ")
 }
 
-// kinds are what some findings came to.
 func (w words) kinds(all []finding) string {
 	var parts []string
 	for _, k := range []kind{better, worse, same, unclear, unjudged} {
@@ -193,7 +189,6 @@ func (f finding) name() string  { return strings.TrimPrefix(f.Label[len(f.group(
 
 func (f finding) made() bool { return f.kind != missing }
 
-// of is about findings of one kind.
 func (w words) of(k kind, all []finding) string {
 	least := 0.0
 	var values []float64
@@ -218,8 +213,11 @@ func (w words) of(k kind, all []finding) string {
 
 // are reports whether some findings were made and all of them are of a kind.
 func are(all []finding, k kind) bool {
-	is := func(f finding) bool { return f.kind == k }
-	return slices.ContainsFunc(all, is) && !slices.ContainsFunc(all, func(f finding) bool { return f.kind != missing && !is(f) })
+	return has(all, k) && !slices.ContainsFunc(all, func(f finding) bool { return f.made() && f.kind != k })
+}
+
+func has(all []finding, k kind) bool {
+	return slices.ContainsFunc(all, func(f finding) bool { return f.kind == k })
 }
 
 // published are the published values of findings that were made, or of all where none was.
@@ -231,7 +229,6 @@ func published(all []finding) []float64 {
 	return each(of, func(f finding) float64 { return *f.Published })
 }
 
-// reproduced are the findings that were published.
 func reproduced(all []finding) []finding {
 	return only(all, func(f finding) bool { return f.Published != nil })
 }
@@ -241,11 +238,8 @@ func shares(values []float64) string {
 	if len(values) == 0 {
 		return bench.None
 	}
-	least, most := math.Inf(1), 0.0
-	for _, v := range values {
-		least, most = min(least, math.Abs(v)), max(most, math.Abs(v))
-	}
-	return strings.Join(slices.Compact(chart.Percents(least, most)), " to ") + " %"
+	sizes := each(values, math.Abs)
+	return strings.Join(slices.Compact(chart.Percents(slices.Min(sizes), slices.Max(sizes))), " to ") + " %"
 }
 
 // join lists words: "13, 14 and 16".

@@ -29,7 +29,6 @@ var matrixSizes = []struct {
 	published bool
 }{{1000, []int{500, 1000}, true}, {500, []int{100, 250, 500}, true}, {250, []int{100, 250}, false}, {200, []int{100, 200}, false}, {100, []int{50, 100}, false}}
 
-// matrixProbe takes long enough to be measured.
 const matrixProbe = 400
 
 // The mappings, as the workload spells them.

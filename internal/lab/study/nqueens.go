@@ -141,7 +141,6 @@ func queensThen(n, column int) (took, saved string, share *float64) {
 	return fmt.Sprintf("%02d:%02d:%02d", s/3600, s/60%60, s%60), orNone(column > 0, signed(*share)), share
 }
 
-// queensFound compares the rows with the first.
 func queensFound(rows []queensRow, g *cells, n int, load string) []finding {
 	var pairs []pair
 	for _, row := range rows {

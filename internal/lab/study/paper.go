@@ -52,7 +52,6 @@ type cell struct {
 // Papers are all of them in the order in which they run.
 var Papers = []Paper{nqueens, matrix, stream, activity, ctxswitch, memlat, chat, stripio, sais, automatic}
 
-// registered are Papers as the house knows them.
 func registered() []paper.Paper {
 	return each(Papers, func(p Paper) paper.Paper {
 		return paper.Paper{Name: p.Name, Title: p.Title, Source: p.Source, Section: p.Section, Pictures: p.Pictures}
@@ -127,7 +126,6 @@ func (p Paper) Pictures(s report.Section, all []bench.Results, width int) []stri
 // terminal has other pictures of them.
 const ownMark = ", run "
 
-// cells are the measured cells of one paper.
 type cells struct {
 	claim   string
 	keys    []string
@@ -191,7 +189,6 @@ func orNone(ok bool, text string) string {
 	return text
 }
 
-// value prints the median of a cell with its unit.
 func value(r bench.Results) string {
 	a, ok := arm(r, "")
 	return orNone(ok, r.Study.Metric().Format(a.Median))
@@ -256,10 +253,8 @@ func (g *cells) notes() []string {
 // last is the workload's own result of the last valid run of a cell's placement.
 func last[R any](r bench.Results, p bench.Placement) (out R, ok bool) {
 	run, ok := r.Last(p)
-	if !ok || json.Unmarshal(run.Detail, &out) != nil {
-		return out, false
-	}
-	return out, true
+	ok = ok && json.Unmarshal(run.Detail, &out) == nil
+	return out, ok
 }
 
 // foundIn is what a cell that was made whole found beside its runs: the Detail of its run that
@@ -274,10 +269,8 @@ func foundIn[T any](r bench.Results) (found T, ok bool) {
 	return found, false
 }
 
-// isMade reports whether a cell that is made whole has been.
 func isMade(r bench.Results) bool { _, ok := foundIn[json.RawMessage](r); return ok }
 
-// signed is a share with its sign.
 func signed(share float64) string {
 	text := chart.Percent(math.Abs(share))
 	switch {
@@ -292,10 +285,8 @@ func signed(share float64) string {
 // args are a workload's flags and values as words.
 func args(words ...any) []string { return texts(words) }
 
-// texts are some values as words.
 func texts[V any](all []V) []string { return each(all, func(v V) string { return fmt.Sprint(v) }) }
 
-// each is what becomes of some values.
 func each[V, W any](all []V, of func(V) W) (out []W) {
 	for _, v := range all {
 		out = append(out, of(v))
@@ -303,7 +294,6 @@ func each[V, W any](all []V, of func(V) W) (out []W) {
 	return out
 }
 
-// only are those values of which something is so.
 func only[V any](all []V, is func(V) bool) []V {
 	return slices.DeleteFunc(slices.Clone(all), func(v V) bool { return !is(v) })
 }

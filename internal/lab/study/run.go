@@ -147,7 +147,6 @@ type plan struct {
 	lacking     float64 // seconds that a verdict takes where there are fewer, else 0
 }
 
-// plan probes, and chooses sizes.
 func (r *Run) plan(ctx context.Context, p Paper) (plan, error) {
 	out, part := plan{Paper: p, work: 1}, fillShare
 	switch {
@@ -164,7 +163,6 @@ func (r *Run) plan(ctx context.Context, p Paper) (plan, error) {
 	return out, nil
 }
 
-// probe measures how long the probe of a paper takes.
 func (r *Run) probe(ctx context.Context, p *plan) error {
 	probe := p.Paper.probe
 	probe.Workload, probe.Runs, probe.Timeout = p.Name, probeRuns, probeTime

@@ -28,7 +28,6 @@ type saisLoad struct {
 	pace    int // MB/s that the clients ask for together, 0 for as much as they get
 }
 
-// pacedMBs is the pace of a paced load.
 const pacedMBs = 400
 
 // saisLoads are those of each scale, as they are shown.
@@ -57,7 +56,6 @@ func saisCells(_ paper.Machine, loads []saisLoad) []cell {
 	})
 }
 
-// saisCell is a measured cell.
 type saisCell struct {
 	saisLoad
 	results bench.Results
@@ -75,7 +73,6 @@ func saisMeasured(g *cells) (out []saisCell) {
 	return out
 }
 
-// readings are what an arm's periods gave.
 func (c saisCell) readings(arm string) (out []stripnet.Reading) {
 	for _, run := range c.results.Of(bench.Placement(arm)) {
 		var r stripnet.Reading
@@ -86,7 +83,6 @@ func (c saisCell) readings(arm string) (out []stripnet.Reading) {
 	return out
 }
 
-// middle is the median of a figure of readings.
 func middle(all []stripnet.Reading, of func(stripnet.Reading) float64) float64 {
 	return chart.Middle(each(all, of))
 }
@@ -109,7 +105,6 @@ func saisSection(_ paper.Machine, g *cells) report.Section {
 			saisOrder(measured), saisWords(measured)}}
 }
 
-// saisToday is every cell and arm.
 func saisToday(measured []saisCell) report.Table {
 	t := report.Table{Title: "Today", Keys: 3, Head: []string{"servers", "load", "arm", "bandwidth", "against default", "CPU per KB", "p50", "p99", "on the consumer's CPU", "migrations", "cache misses"}}
 	for _, c := range measured {
@@ -133,16 +128,10 @@ func (c saisCell) row(arm string) []string {
 	in := func(unit string, of func(stripnet.Reading) float64) string {
 		return chart.Quantity(middle(all, of), unit)
 	}
-	moved, missed := bench.None, bench.None
-	if all[0].HaveMigrations {
-		moved = in("/s", func(r stripnet.Reading) float64 { return float64(r.Migrations) / r.Seconds })
-	}
-	if all[0].Misses != nil {
-		missed = in("/KB", missesPerKB)
-	}
+	moved := in("/s", func(r stripnet.Reading) float64 { return float64(r.Migrations) / r.Seconds })
 	return []string{in("MB/s", func(r stripnet.Reading) float64 { return r.MBs }), against, in("ns", cpuPerKB),
 		in("s", func(r stripnet.Reading) float64 { return r.P50 / 1e6 }), in("s", func(r stripnet.Reading) float64 { return r.P99 / 1e6 }),
-		chart.Percent(middle(all, sameCPU)), moved, missed}
+		chart.Percent(middle(all, sameCPU)), orNone(all[0].HaveMigrations, moved), orNone(all[0].Misses != nil, in("/KB", missesPerKB))}
 }
 
 func cpuPerKB(r stripnet.Reading) float64 { return r.CPUNsPerKB }
@@ -187,11 +176,8 @@ func saisFigures(measured []saisCell) []chart.Figure {
 // saisNotes say which arms this machine does not have.
 func saisNotes(measured []saisCell) (out []string) {
 	for _, a := range deliveryArms {
-		for _, c := range measured {
-			if why := c.found.LeftOut[a.name]; why != "" {
-				out = append(out, fmt.Sprintf("%s was left out: %s", a.name, why))
-				break
-			}
+		if i := slices.IndexFunc(measured, func(c saisCell) bool { return c.found.LeftOut[a.name] != "" }); i >= 0 {
+			out = append(out, fmt.Sprintf("%s was left out: %s", a.name, measured[i].found.LeftOut[a.name]))
 		}
 	}
 	for _, c := range measured {
@@ -237,7 +223,6 @@ func policies(measured []saisCell, of []policy) (out []policy) {
 // String is "current core (rfs)".
 func (p policy) String() string { return fmt.Sprintf("%s core (%s)", p.name, p.arm) }
 
-// saturated are the cells without a pace.
 func saturated(measured []saisCell) []saisCell {
 	return only(measured, func(c saisCell) bool { return c.pace == 0 })
 }
@@ -251,26 +236,20 @@ func saisOrder(measured []saisCell) string {
 		return "The study's order of its policies is not judged: too few of their arms were measured."
 	}
 	var all []string
-	above, below := 0, 0
+	var found []finding
 	for _, a := range aware {
 		for _, o := range others {
 			r := pooled(busy, a.arm, o.arm)
-			all = append(all, fmt.Sprintf("%s against %s %s", a, o, r.cell()))
-			switch r.kind {
-			case better:
-				above++
-			case worse:
-				below++
-			}
+			all, found = append(all, fmt.Sprintf("%s against %s %s", a, o, r.cell())), append(found, r)
 		}
 	}
 	verdict := "not reproduced"
 	switch {
-	case above == len(all):
+	case are(found, better):
 		verdict = "reproduced"
-	case below == len(all):
+	case are(found, worse):
 		verdict = "reversed"
-	case above > 0 && below == 0:
+	case has(found, better) && !has(found, worse):
 		verdict = "reproduced in part"
 	}
 	return fmt.Sprintf("The study's order, request and current core before least-loaded and dedicated, is %s in bandwidth when saturated: %s.", verdict, strings.Join(all, "; "))
@@ -282,7 +261,6 @@ type saisComparison struct{ way, aware, balanced string }
 
 var saisComparisons = []saisComparison{{"by XDP", "request", "least-loaded"}, {"by the kernel", "rfs", "fixed"}}
 
-// saisPublished are the study's figures beside those of today.
 func saisPublished(measured []saisCell) report.Table {
 	t := report.Table{Title: "Published and today", Head: []string{"source-aware against irqbalance", "published"}, Rows: [][]string{
 		{"bandwidth, 1 Gb/s", "+6.05 %"}, {"bandwidth, 3 Gb/s, most servers (48; 16 today)", "+23.57 %"}, {"bandwidth, 8 clients", "at most +20.46 %"},
@@ -366,10 +344,7 @@ func savedPerSecond(f finding) string {
 
 // savedTime is a time; below 0 it is lost.
 func savedTime(v float64) string {
-	if v < 0 {
-		return "−" + chart.Quantity(-v, "s")
-	}
-	return chart.Quantity(v, "s")
+	return strings.Replace(chart.Quantity(v, "s"), "-", "−", 1)
 }
 
 // saisWords say what the model has source-aware delivery do.

@@ -94,7 +94,6 @@ func leastSearched(n int) time.Duration {
 // leastAfter is how many periods at least follow the search of n candidates.
 func leastAfter(n int) int { return leastTries*n + leastCompared*2 }
 
-// searchCell is one cell being made.
 type searchCell struct {
 	*Searcher
 	study bench.Study
@@ -144,7 +143,6 @@ func ofTargets(targets []change.Target, all []auto.Candidate) []auto.Candidate {
 	})
 }
 
-// moves waits until a metric grows.
 func moves(ctx context.Context, m *auto.Metric) error {
 	for {
 		if sum, err := m.Read(); err != nil || sum > 0 {
@@ -156,7 +154,6 @@ func moves(ctx context.Context, m *auto.Metric) error {
 	}
 }
 
-// metric opens what the study's figure names.
 func (c *searchCell) metric(ctx context.Context, work *runner.Endless, targets []change.Target) (*auto.Metric, error) {
 	f := c.study.Figure
 	if f.Pattern == ownRuns {
@@ -212,7 +209,6 @@ func (c *searchCell) trial(ctx context.Context, measure search.Measure) (string,
 	return words, c.compare(ctx, measure)
 }
 
-// periods is how many there is time for.
 func (c *searchCell) periods() int { return int(time.Until(c.until) / periodTime) }
 
 // search makes piton auto's search, and measures what it costs.
@@ -307,7 +303,6 @@ func (c *searchCell) rounds(ctx context.Context, measure search.Measure, candida
 	return rates, nil
 }
 
-// logRatios are those of pairs of rates.
 func logRatios(rates, base []float64) []float64 {
 	out := make([]float64, min(len(rates), len(base)))
 	for i := range out {
