@@ -59,17 +59,11 @@ type Options struct {
 	Command []string `json:"-"`
 	// Scheduler tells the CPUs to deal out.
 	Scheduler kernel.Scheduler `json:"-"`
-	// Aggregator puts a scheduler in force, until it is ended, under which threads
-	// of policy kernel.Ext run by address spaces. Its error says in one sentence
-	// why there is none here.
-	Aggregator func() (Aggregator, error) `json:"-"`
-}
-
-// Aggregator is a scheduler in force.
-type Aggregator interface {
-	// End takes it away and returns what it counted, JSON-taggable; an error if it
-	// was not in force to the end.
-	End() (counted any, err error)
+	// Aggregator puts a scheduler in force, under which threads of policy kernel.Ext run
+	// by address spaces. Its error says in one sentence why there is none here. End takes
+	// it away and returns what it counted, JSON-taggable; an error if it was not in force
+	// to the end.
+	Aggregator func() (end func() (counted any, err error), err error) `json:"-"`
 }
 
 // Validate says in one sentence what is wrong with the options together. The limits

@@ -115,7 +115,7 @@ func TestAggregation(t *testing.T) {
 	assert.Equal(t, bySlices, r.Aggregation)
 
 	o.Mapping = Aggregate
-	o.Aggregator = func() (Aggregator, error) { return nil, errors.New("none is built in") }
+	o.Aggregator = func() (func() (any, error), error) { return nil, errors.New("none is built in") }
 	r, err = Run(t.Context(), o)
 	require.NoError(t, err)
 	assert.Equal(t, bySlices, r.Aggregation)
@@ -127,7 +127,7 @@ func TestAggregation(t *testing.T) {
 func TestAggregatorIsEnded(t *testing.T) {
 	o, f := small(), &fakeAggregator{}
 	o.Mapping = Aggregate
-	o.Aggregator = func() (Aggregator, error) { return f, nil }
+	o.Aggregator = func() (func() (any, error), error) { return f.End, nil }
 	r, err := Run(t.Context(), o)
 	assert.Equal(t, 1, f.ended)
 	if _, statErr := os.Stat("/sys/kernel/sched_ext"); statErr != nil {

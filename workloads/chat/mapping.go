@@ -65,24 +65,17 @@ func (c *coordinator) aggregate(configs []config) (finish func() error) {
 	if r.Mapping != Slices && r.Mapping != Aggregate {
 		return finish
 	}
-	var scheduler Aggregator
-	if r.Mapping == Aggregate {
-		var err error
-		if scheduler, err = r.Aggregator(); err != nil {
-			r.Why = err.Error()
-		}
-	}
 	r.Aggregation = bySlices
-	if scheduler != nil {
-		r.Aggregation = bySchedExt
-		finish = func() error {
-			var err error
-			r.Aggregated, err = scheduler.End()
-			return err
+	if r.Mapping == Aggregate {
+		if end, err := r.Aggregator(); err != nil {
+			r.Why = err.Error()
+		} else {
+			r.Aggregation = bySchedExt
+			finish = func() (err error) { r.Aggregated, err = end(); return err }
 		}
 	}
 	for i := range configs {
-		if configs[i].Ext = scheduler != nil; !configs[i].Ext {
+		if configs[i].Ext = r.Aggregation == bySchedExt; !configs[i].Ext {
 			configs[i].SliceNs = LongSlice
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"piton/internal/kernel"
 )
 
-// config is what Run tells a process.
 type config struct {
 	Role     role
 	Rooms    []int
@@ -29,10 +28,8 @@ const (
 	client role = "client"
 )
 
-// listening is what a server says first.
 type listening struct{ Address string }
 
-// part is what a process did.
 type part struct {
 	BeginNs, EndNs int64 // CLOCK_MONOTONIC, so that processes can be compared
 	Heard, Sum     uint64
@@ -40,7 +37,6 @@ type part struct {
 	Migrations     uint64
 }
 
-// runProcess is the whole life of a client or a server.
 func runProcess(c *child.Child) error {
 	p := &process{child: c}
 	if err := c.Hear(&p.config); err != nil {
@@ -59,7 +55,6 @@ type process struct {
 	tids    []kernel.TID
 }
 
-// worker is what a thread runs.
 type worker interface{ run() trouble }
 
 func (p *process) run() error {

@@ -91,7 +91,6 @@ func (c *coordinator) sum(configs []config, parts []part) {
 	r.PerS = float64(r.Heard) / r.Seconds
 }
 
-// used notes what a process used.
 func (c *coordinator) used(i int, used kernel.Usage) {
 	u := &c.result.Processes[i]
 	u.UserSeconds, u.SystemSeconds = used.User.Seconds(), used.System.Seconds()

@@ -70,12 +70,7 @@ func (p *process) mapThread(t int) (kernel.TID, error) {
 // setSlice gives the calling thread a slice. A kernel before 6.12 takes the call
 // and has no slices.
 func setSlice(sched kernel.Own, ns uint64) error {
-	attr, err := sched.Attr(kernel.Calling)
-	if err != nil {
-		return err
-	}
-	attr.RuntimeNs = ns
-	if err := sched.SetAttr(kernel.Calling, attr); err != nil {
+	if err := sched.SetSlice(kernel.Calling, ns); err != nil {
 		return err
 	}
 	now, err := sched.Attr(kernel.Calling)

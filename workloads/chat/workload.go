@@ -49,22 +49,17 @@ type Aggregated struct {
 	Bound       float64 `json:"bound"`        // seconds that it was to wait at most
 }
 
-type aggregator struct{ *bpf.Aggregate }
-
-func openAggregator() (Aggregator, error) {
+func openAggregator() (end func() (any, error), err error) {
 	a, err := bpf.OpenAggregate(bpf.DefaultAggregateBound)
 	if err != nil {
 		return nil, err
 	}
-	return aggregator{a}, nil
-}
-
-// End takes the scheduler away.
-func (a aggregator) End() (any, error) {
-	s, err := a.Read()
-	err = errors.Join(err, a.Close())
-	if err == nil && s.Ended != "" {
-		err = errors.New(s.Ended)
-	}
-	return Aggregated{s.Turns, s.Spaces, s.Late, s.Longest.Seconds(), time.Duration(bpf.DefaultAggregateBound).Seconds()}, err
+	return func() (any, error) {
+		s, err := a.Read()
+		err = errors.Join(err, a.Close())
+		if err == nil && s.Ended != "" {
+			err = errors.New(s.Ended)
+		}
+		return Aggregated{s.Turns, s.Spaces, s.Late, s.Longest.Seconds(), time.Duration(bpf.DefaultAggregateBound).Seconds()}, err
+	}, nil
 }

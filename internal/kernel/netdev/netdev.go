@@ -106,20 +106,7 @@ func number(b []byte) uint32 {
 
 func text(b []byte) string { return strings.TrimRight(string(b), "\x00") }
 
-// In runs f in the network namespace of a process, on a thread of its own, or for 0 in the
-// calling thread's. The former takes CAP_SYS_ADMIN.
-func In(pid kernel.TID, f func() error) error {
-	if pid == 0 {
-		return kernel.WithBPF(f)
-	}
-	file, err := os.Open(fmt.Sprintf("/proc/%d/ns/net", pid))
-	if err != nil {
-		return fmt.Errorf("network namespace of process %d: %w", pid, err)
-	}
-	defer file.Close()
-	return inside(file, f)
-}
-
+// inside runs f in a network namespace, on a thread of its own. It takes CAP_SYS_ADMIN.
 func inside(namespace *os.File, f func() error) error {
 	return kernel.OnThread(func() error {
 		return kernel.WithBPF(func() error {

@@ -1,7 +1,6 @@
 package netdev
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -59,9 +58,4 @@ func TestAttributesThatAreCutShort(t *testing.T) {
 		assert.LessOrEqual(t, len(attributes(whole[:n])), 1)
 	}
 	assert.Empty(t, attributes([]byte{0, 0, 3, 0}), "a length of 0 is no endless loop")
-}
-
-func TestNamespaceOfNoProcess(t *testing.T) {
-	err := In(1<<22+1, func() error { return nil })
-	require.ErrorIs(t, err, os.ErrNotExist)
 }

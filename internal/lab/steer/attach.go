@@ -61,7 +61,6 @@ func occupied(i netdev.Interface) error {
 	return &object.Refusal{What: steerName, Why: i.Name + " has another XDP program already: " + program, Need: "to detach that one"}
 }
 
-// attach hooks the program to the interfaces.
 func (s *Steering) attach(devices []netdev.Interface, o Options) error {
 	for _, d := range devices {
 		i := Interface{Index: d.Index, Name: d.Name, Mode: Native}
@@ -138,7 +137,6 @@ func lossy(d netdev.Interface, policy Policy) string {
 	return ""
 }
 
-// gone is an error if an interface was deleted.
 func (s *Steering) gone() error {
 	var all []error
 	for i, l := range s.attached {

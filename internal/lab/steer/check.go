@@ -2,6 +2,7 @@ package steer
 
 import (
 	"piton/internal/bpf/object"
+	"piton/internal/kernel"
 	"piton/internal/kernel/netdev"
 )
 
@@ -11,7 +12,7 @@ func Check(o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	return netdev.In(o.Namespace, func() error {
+	return kernel.WithBPF(func() error {
 		if err := object.Usable(steerName); err != nil {
 			return err
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"piton/internal/bpf/object"
-	"piton/internal/kernel/netdev"
+	"piton/internal/kernel"
 )
 
 // Open begins to steer. An error that Is feature.ErrNotSupported says what is missing or in
@@ -21,7 +21,7 @@ func Open(o Options) (*Steering, error) {
 		return nil, err
 	}
 	var s *Steering
-	err := netdev.In(o.Namespace, func() (err error) {
+	err := kernel.WithBPF(func() (err error) {
 		s, err = open(o)
 		return err
 	})
@@ -95,7 +95,6 @@ func (s *Steering) load(o Options) error {
 	return err
 }
 
-// hooks are the programs that are needed.
 func hooks(policy Policy) (map[string]bool, error) {
 	all := map[string]bool{"steer_packet": true, "steer_enqueue": true}
 	if policy == Pass || policy == Hint || policy == HintByIP {

@@ -3,7 +3,6 @@ package steer
 import (
 	"net"
 	"net/netip"
-	"os/exec"
 	"testing"
 	"time"
 
@@ -198,20 +197,4 @@ func pass(conn net.Conn, on cpuset.CPU, reads bool) error {
 		}
 	}
 	return nil
-}
-
-func TestNamespaceOfAProcess(t *testing.T) {
-	w := newWire(t)
-	sleep := exec.Command("sleep", "600")
-	require.NoError(t, w.near.Do(sleep.Start)) // it is in the namespace of the thread that starts it
-	t.Cleanup(func() {
-		_ = sleep.Process.Kill()
-		_ = sleep.Wait()
-	})
-	s, err := Open(Options{Interfaces: []int{w.index}, Namespace: kernel.TID(sleep.Process.Pid), Policy: Current, CPUs: online(t)})
-	require.NoError(t, err)
-	assert.Equal(t, []Interface{{w.index, nearName, Native, ""}}, s.Interfaces)
-	assert.NotZero(t, w.attached(t))
-	s.Close()
-	assert.Zero(t, w.attached(t))
 }

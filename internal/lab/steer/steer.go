@@ -46,8 +46,7 @@ const (
 
 // Options says what to steer.
 type Options struct {
-	Interfaces []int      // by their indices
-	Namespace  kernel.TID // a process in the network namespace of the interfaces, 0 for the calling thread's
+	Interfaces []int // by their indices in the calling thread's network namespace
 	Policy     Policy
 	// CPUs may get packets; flows that the policy wants elsewhere go their own way. With
 	// Chosen they are the first choice, too.
@@ -126,7 +125,6 @@ func (s *Steering) setChoice(cpus cpuset.Set) error {
 	return s.Objects.Variables["chosen"].Set(uint32(cpus.Len()))
 }
 
-// fill writes what the policy needs to know.
 func (s *Steering) fill(o Options) error {
 	for cpu := range o.CPUs.All() {
 		if err := s.Objects.Maps["cpus"].Put(uint32(cpu), uint32(QueueLength)); err != nil {
