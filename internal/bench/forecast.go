@@ -151,7 +151,6 @@ func (s Study) Fitted(studies []Results) (fitted Study, ok bool) {
 	return with(n), true
 }
 
-// roundDigits rounds to two digits.
 func roundDigits(v float64) float64 {
 	power := math.Pow(10, max(math.Floor(math.Log10(max(v, 1)))-1, 0))
 	return math.Round(v/power) * power

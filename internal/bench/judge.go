@@ -258,7 +258,6 @@ func compare(metric workload.Metric, base, other Arm) Comparison {
 	return c
 }
 
-// medians is by which share the medians differ.
 func (c Comparison) medians() float64 { return c.Other.Median/c.Base.Median - 1 }
 
 // odd reports whether the medians, which are in the table, say something else than the effect:

@@ -72,7 +72,6 @@ func (c Comparison) inconclusive() bool {
 	return c.Unjudged == "" && !c.Different && !c.NoShare && !Conclusive(c.Visible)
 }
 
-// evidence is the interval and the p value.
 func (c Comparison) evidence() string {
 	low, high := c.Low, c.High
 	if c.Delta < 0 {
@@ -104,7 +103,6 @@ func (c Comparison) change() string {
 	return size + " " + less + noun
 }
 
-// ofTime reports whether the metric is a length of time.
 func (c Comparison) ofTime() bool {
 	return slices.Contains([]string{"s", "ms", "µs", "ns"}, c.Metric.BaseUnit())
 }

@@ -13,7 +13,6 @@ type axis struct {
 	format    func(float64) string
 }
 
-// newAxis covers the values.
 func newAxis(values []float64, log bool) axis {
 	a := axis{low: math.Inf(1), high: math.Inf(-1), log: log, format: Short}
 	for _, v := range values {
@@ -46,10 +45,8 @@ func (a axis) fromZero(must bool) axis {
 	return a.stretched()
 }
 
-// onto gives the axis its place.
 func (a axis) onto(from, to float64) axis { a.from, a.to = from, to; return a }
 
-// at is the coordinate of a value.
 func (a axis) at(v float64) float64 {
 	share := (v - a.low) / (a.high - a.low)
 	if a.log {

@@ -81,7 +81,6 @@ func (b Bars) one(c *canvas, ax axis, bar Bar, left, right float64) {
 // labelRoom is how wide the labels of rows are at most.
 const labelRoom = Width * 0.4
 
-// widest is how many runes the longest label of rows has.
 func widest[R any](rows []R, label func(R) string) (runes int) {
 	for _, r := range rows {
 		runes = max(runes, utf8.RuneCountInString(label(r)))
@@ -89,7 +88,6 @@ func widest[R any](rows []R, label func(R) string) (runes int) {
 	return runes
 }
 
-// margin is the room that the labels of rows take.
 func margin[R any](rows []R, label func(R) string) float64 {
 	return min(float64(widest(rows, label))*Size*runeWidth, labelRoom) + 10
 }
@@ -110,7 +108,6 @@ func (c *canvas) ticks(ax axis, y float64, of string) {
 	c.text(ax.to, c.height, "pt m", "end", of)
 }
 
-// shorten cuts text that is wider than room.
 func shorten(text string, room float64) string {
 	if textWidth(text) <= room {
 		return text

@@ -27,7 +27,6 @@ func (s RunStrips) Empty() bool {
 
 func (r RunStrip) label() string { return r.Label }
 
-// longest is how many values the longest strip has.
 func (s RunStrips) longest() (n int) {
 	for _, one := range s.Strips {
 		n = max(n, len(one.Runs))

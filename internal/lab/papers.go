@@ -142,7 +142,6 @@ func (p *papers) hold(g bench.Grid) bool {
 	return true
 }
 
-// unhold ends hold.
 func (p *papers) unhold() {
 	if p.release != nil {
 		p.release()

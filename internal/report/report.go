@@ -149,7 +149,6 @@ func lead(r bench.Results, rep bench.Report) []string {
 	return out
 }
 
-// verdicts is bench's table.
 func verdicts(rep bench.Report) Table {
 	h := bench.Headings
 	t := Table{Title: "Placements", Head: []string{h.Placement, "runs", h.Median, h.Interval, h.Migrations, h.RunDelay, h.Verdict}}

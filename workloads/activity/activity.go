@@ -150,7 +150,6 @@ type gap struct {
 	tick          bool
 }
 
-// spun is what one spin gave.
 type spun struct {
 	gaps     []gap // longer than the floor, in order
 	hz       float64
@@ -211,7 +210,6 @@ func usual(c cycle.Counter) uint64 {
 	return max(lengths[len(lengths)/2], 1)
 }
 
-// judge fills in what the gaps tell.
 func (r *Result) judge(all []gap) {
 	r.ThresholdNs, r.Stable = threshold(all, floor*r.LoopNs)
 	var gaps []gap
@@ -242,7 +240,6 @@ func (r *Result) judge(all []gap) {
 	r.MeanActiveNs = (r.Observed - r.Lost) * 1e9 / float64(len(gaps)+1)
 }
 
-// follow fills in where it ran.
 func (r *Result) follow(s spun) {
 	last := int64(-1)
 	for _, g := range append(slices.Clone(s.gaps), gap{cpu: s.cpu}) {

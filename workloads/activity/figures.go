@@ -6,7 +6,6 @@ import (
 	"piton/internal/chart"
 )
 
-// barRows is how many rows the timeline takes.
 const barRows = 6
 
 // Figures are a timeline in rows, as long as single ticks can be seen in
@@ -42,7 +41,6 @@ func (r Result) Figures() []chart.Figure {
 	return []chart.Figure{{Title: "Active and inactive intervals", Plot: s, Note: note}, r.otherTime()}
 }
 
-// otherTime is the CPU time of tasks and interrupts other than the workload.
 func (r Result) otherTime() chart.Figure {
 	b := chart.Bars{Unit: "s"}
 	for _, c := range r.Occupants {

@@ -11,7 +11,6 @@ import (
 	"piton/internal/sample"
 )
 
-// maxOccupants is how many a result lists.
 const maxOccupants = 12
 
 // occupancy records what runs on each CPU, by eBPF.

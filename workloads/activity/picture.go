@@ -8,7 +8,6 @@ import (
 	"piton/internal/chart"
 )
 
-// pictureRows is how many lines the bars take.
 const pictureRows = 8
 
 // Picture draws the time as bars, a line after the other: full where the program
@@ -70,7 +69,6 @@ func (r Result) spacing() float64 {
 	return max(r.MeanActiveNs, 1000)
 }
 
-// fill puts one interval into the cells it touches.
 func fill(cells []cell, each float64, iv Interval) {
 	from, to := float64(iv[0]), float64(iv[0]+iv[1])
 	for k := int(from / each); k < len(cells) && float64(k)*each < to; k++ {

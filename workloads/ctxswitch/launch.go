@@ -23,7 +23,6 @@ type job struct {
 	Base   uint64       `json:"base"`
 }
 
-// report is what it says when it is done.
 type report struct {
 	Index   int     `json:"index"`
 	Tokens  int     `json:"tokens"`
@@ -33,7 +32,6 @@ type report struct {
 	Spans   []span  `json:"spans,omitempty"` // with Turns: when it ran, in ns of the common clock
 }
 
-// span is a time from, to.
 type span [2]int64
 
 // launch starts the processes on the CPUs, lets them go together and collects

@@ -36,7 +36,6 @@ func newLink(j job) (link, error) {
 	return &words{mine: w(j.Index), next: w((j.Index + 1) % j.Procs)}, nil
 }
 
-// pipes are a link of pipes.
 type pipes struct{ in, out, selfIn, selfOut int }
 
 func newPipes() (*pipes, error) {

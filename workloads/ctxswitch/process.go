@@ -9,7 +9,6 @@ import (
 	"piton/internal/child"
 )
 
-// runProcess is the whole life of one process.
 func runProcess(process *child.Child) error {
 	var j job
 	if err := process.Hear(&j); err != nil {
@@ -57,7 +56,6 @@ func (j job) check() error {
 	return nil
 }
 
-// prepare gets all that the job needs.
 func (j job) prepare() (run func(*report) error, err error) {
 	if j.Mode == Turns {
 		return j.turns()

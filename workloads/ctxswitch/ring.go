@@ -49,7 +49,6 @@ func (f footprint) touch() (sum uint64) {
 	return sum
 }
 
-// expected is what touch returns.
 func expected(kib int) uint64 {
 	n := uint64(kib) << 10 / 8
 	return n*max(n, 1)/2 - n/2
@@ -103,7 +102,6 @@ func perPass(begin time.Time, passes int) float64 {
 	return float64(time.Since(begin).Nanoseconds()) / 1e3 / float64(passes)
 }
 
-// around sends the token on its way and waits for it to come back.
 func around(l link, memory footprint, token byte, r *report) error {
 	if err := l.send(token); err != nil {
 		return err
@@ -111,7 +109,6 @@ func around(l link, memory footprint, token byte, r *report) error {
 	return taken(l, memory, token, r)
 }
 
-// onward waits for the token and sends it on.
 func onward(l link, memory footprint, token byte, r *report) error {
 	if err := taken(l, memory, token, r); err != nil {
 		return err

@@ -84,7 +84,6 @@ func (j job) turns() (func(*report) error, error) {
 	}, nil
 }
 
-// owned is a span with whose it is.
 type owned struct {
 	span
 	process int

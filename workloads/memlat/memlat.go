@@ -132,7 +132,6 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return r, nil
 }
 
-// curve measures the memory of one node.
 func (r *Result) curve(ctx context.Context, node int) error {
 	memory, err := r.Mapper.Map(r.MiB<<20, node)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"piton/internal/chart"
 )
 
-// rows of the chart.
 const rows = 12
 
 // Picture draws each curve, both axes logarithmic, and what was found below it.

@@ -11,7 +11,6 @@ import (
 	"piton/workloads/workload"
 )
 
-// Which nodes' memory memlat measures.
 const (
 	localMemory = "local"
 	allMemory   = "all"
@@ -54,7 +53,6 @@ func optionsOf(v workload.Values) Options {
 	return o
 }
 
-// memoryNodes are the nodes whose memory the process may use.
 func memoryNodes(topo *topology.Topology) []int {
 	var out []int
 	for _, n := range topo.Nodes {

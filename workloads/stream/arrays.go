@@ -6,7 +6,6 @@ import (
 	"unsafe"
 )
 
-// arrays is how many there are.
 const arrays = 3
 
 // three are the arrays of STREAM, in one mapping.

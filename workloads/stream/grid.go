@@ -28,7 +28,6 @@ type origin struct {
 	distances map[int]int
 }
 
-// runGrid measures every cell in turn.
 func (r *Result) runGrid(ctx context.Context) error {
 	allowed, err := r.Scheduler.Affinity(kernel.Calling)
 	if err != nil {
@@ -76,7 +75,6 @@ func (r *Result) origins(allowed cpuset.Set) []origin {
 	return out
 }
 
-// mean is the mean of each loop's figures over the cells.
 func mean(cells []Cell) []Op {
 	ops := slices.Clone(cells[0].Ops)
 	for _, c := range cells[1:] {

@@ -18,7 +18,6 @@ func (r Result) Picture(width int) []string {
 	return chart.CutAll(r.bars(width), width)
 }
 
-// bars draws each loop's best, median and worst on one scale.
 func (r Result) bars(width int) []string {
 	var most float64
 	for _, op := range r.Ops {

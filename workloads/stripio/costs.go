@@ -26,7 +26,6 @@ var (
 	errBusy   = errors.New("the CPUs were too busy with others to measure what it costs to move a strip")
 )
 
-// predict measures the costs and asks the model.
 func (r *Result) predict(sched kernel.Own, cpus []cpuset.CPU) {
 	costs, err := MeasureCosts(sched, cpus)
 	if err != nil {

@@ -18,7 +18,6 @@ type disk struct {
 	sums  [][]uint64 // of each strip, by file
 }
 
-// perFile is how many strips each of the files has.
 func perFile(files int) int { return diskBytes / StripBytes / files }
 
 // locate is where an application's k-th strip is: strips come from the files in
@@ -54,7 +53,6 @@ func merge(to, from []uint64) (sum uint64) {
 // weigh adds a strip's sum to a checksum, so that a strip in another's place shows.
 func weigh(checksum, k, sum uint64) uint64 { return checksum + (2*k+1)*sum }
 
-// newDisk makes and fills the files.
 func newDisk(files int) (*disk, error) {
 	d := &disk{}
 	strip := make([]uint64, words)

@@ -22,7 +22,6 @@ type config struct {
 	ReaderCPU, MergerCPU int
 }
 
-// part is what a process did.
 type part struct {
 	BeginNs, EndNs int64 // CLOCK_MONOTONIC
 	Checksum       uint64
@@ -30,7 +29,6 @@ type part struct {
 	MissesWhy      string
 }
 
-// runProcess is the whole life of a process of an application.
 func runProcess(process *child.Child) error {
 	var c config
 	if err := process.Hear(&c); err != nil {
@@ -93,7 +91,6 @@ type application struct {
 	checksum uint64
 }
 
-// thread is one of them.
 type thread struct {
 	ready, ended chan error
 	gate         chan struct{}
@@ -120,7 +117,6 @@ func (a *application) start(cpu int, work func() error) *thread {
 	return t
 }
 
-// read brings strips from the files into the ring.
 func (a *application) read() error {
 	for k := range uint32(a.Strips) {
 		file, strip := locate(a.App, int(k), a.Files)
@@ -135,7 +131,6 @@ func (a *application) read() error {
 	return nil
 }
 
-// merge makes transfers of the strips in the ring.
 func (a *application) merge() error {
 	transfer := make([]uint64, TransferBytes/8)
 	for k := range uint32(a.Strips) {

@@ -58,20 +58,16 @@ func advance(word, sleeps *atomic.Uint32, to uint32) {
 	}
 }
 
-// free waits for the slot of strip k to be free.
 func (r *ring) free(k uint32) []uint64 {
 	await(&r.head.taken, &r.head.readerSleeps, func(taken uint32) bool { return k-taken < perTransfer })
 	return r.slot[k%perTransfer]
 }
 
-// full says that strip k is in its slot.
 func (r *ring) full(k uint32) { advance(&r.head.filled, &r.head.mergerSleeps, k+1) }
 
-// next waits for strip k.
 func (r *ring) next(k uint32) []uint64 {
 	await(&r.head.filled, &r.head.mergerSleeps, func(filled uint32) bool { return filled != k })
 	return r.slot[k%perTransfer]
 }
 
-// done gives the slot of strip k back.
 func (r *ring) done(k uint32) { advance(&r.head.taken, &r.head.readerSleeps, k+1) }

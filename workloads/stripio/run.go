@@ -69,10 +69,8 @@ func (c *coordinator) run(ctx context.Context) (err error) {
 	return err
 }
 
-// strips is how many an application merges.
 func (o Options) strips() int { return o.MiB * perTransfer }
 
-// startApp starts the one or two processes of an application.
 func (c *coordinator) startApp(ctx context.Context, g *child.Group, app int) error {
 	memory, err := kernel.SharedMemory("stripio-ring", ringBytes)
 	if err != nil {
@@ -112,7 +110,6 @@ func deal(m Mapping, cpus []cpuset.CPU, app int) (reader, merger int) {
 	return -1, -1
 }
 
-// sum sums up what the processes did, and checks it.
 func (c *coordinator) sum(parts []part) error {
 	r := &c.result
 	var begin, end int64

@@ -54,7 +54,6 @@ func (t *lastBytes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// follow follows a command from the gate to its end.
 func (r *Runner) follow(ctx context.Context, p *child.Process, f bench.Figure, run *bench.RunResult) (err error) {
 	var output lastBytes
 	read := make(chan struct{})

@@ -100,7 +100,6 @@ func repeated(one func(context.Context) message) (func(context.Context) message,
 	}, err
 }
 
-// spin keeps a CPU busy until the process is released.
 func spin(c *child.Child) error {
 	for x := uint64(1); ; {
 		for range 1 << 20 { // about a millisecond

@@ -133,7 +133,6 @@ func less(run *bench.RunResult, own time.Duration) {
 	}
 }
 
-// failure words what went wrong, if anything did.
 func failure(ctx context.Context, study bench.Study, err, waitErr error, stderr string) error {
 	switch {
 	case err == nil && waitErr == nil:
