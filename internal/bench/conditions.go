@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piton/internal/chart"
+	"piton/internal/group"
 	"piton/internal/kernel/tree"
 	"piton/internal/procfs"
 )
@@ -60,10 +61,7 @@ func word(path string) string {
 }
 
 func governors(root string) string {
-	var names []string
-	for _, f := range tree.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor") {
-		names = append(names, word(f))
-	}
+	names := group.Each(tree.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"), word)
 	slices.Sort(names)
 	return strings.TrimPrefix(strings.Join(slices.Compact(names), ","), ",") // "" of one that cannot be read is first
 }

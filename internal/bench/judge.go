@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/bench/stats"
 	"piton/internal/chart"
+	"piton/internal/group"
 	"piton/workloads/workload"
 )
 
@@ -175,11 +176,8 @@ func (r Results) Narrow(share float64) bool {
 }
 
 // Arms are the runs of each placement, in the study's order.
-func (r Results) Arms() (out []Arm) {
-	for _, p := range r.Study.Placements {
-		out = append(out, newArm(p, r.Of(p)))
-	}
-	return out
+func (r Results) Arms() []Arm {
+	return group.Each(r.Study.Placements, func(p Placement) Arm { return newArm(p, r.Of(p)) })
 }
 
 func newArm(p Placement, runs []RunResult) Arm {
@@ -238,7 +236,7 @@ func compare(metric workload.Metric, base, other Arm) Comparison {
 	xs, ys, share := base.values, other.values, func(v float64) float64 { return v }
 	switch {
 	case slices.Min(xs) > 0 && slices.Min(ys) > 0:
-		xs, ys, share = logs(xs), logs(ys), math.Expm1
+		xs, ys, share = group.Each(xs, math.Log), group.Each(ys, math.Log), math.Expm1
 	case base.Median > 0:
 		least := math.Inf(-1)
 		if slices.Min(ys) >= 0 {
@@ -265,13 +263,6 @@ func (c Comparison) medians() float64 { return c.Other.Median/c.Base.Median - 1 
 func (c Comparison) odd() bool {
 	m := c.medians()
 	return c.Unjudged == "" && !c.NoShare && (m < c.Low || m > c.High || c.Different && m*c.Delta < 0)
-}
-
-func logs(values []float64) (out []float64) {
-	for _, v := range values {
-		out = append(out, math.Log(v))
-	}
-	return out
 }
 
 // correct adjusts the p values for their number and words the verdicts.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"piton/internal/chart"
+	"piton/internal/group"
 	"piton/workloads/workload"
 )
 
@@ -133,10 +134,7 @@ type tableColumn []string
 
 // newColumn pads its cells at the right, or where width is below 0 at the left.
 func newColumn(heading string, rows []Row, width int, cell func(Row) string) tableColumn {
-	c := tableColumn{heading}
-	for _, r := range rows {
-		c = append(c, cell(r))
-	}
+	c := append(tableColumn{heading}, group.Each(rows, cell)...)
 	widest := max(width, 0)
 	for _, text := range c {
 		widest = max(widest, utf8.RuneCountInString(text))
@@ -160,9 +158,7 @@ func (rep Report) Lines(o TableOptions) (out []Line) {
 		}
 	}
 	if !o.Running {
-		for _, text := range chart.Wrap(rep.Answer(), o.Width) {
-			out = append(out, Line{{AnswerPart, text}})
-		}
+		out = group.Each(chart.Wrap(rep.Answer(), o.Width), func(text string) Line { return Line{{AnswerPart, text}} })
 	}
 	gap()
 	out = append(out, rep.table(o)...)
@@ -170,9 +166,7 @@ func (rep Report) Lines(o TableOptions) (out []Line) {
 		gap()
 		strips, scale := runs.Lines(o.Width)
 		out = append(out, Line{{HeadPart, "RUN BY RUN, " + scale}})
-		for _, text := range strips {
-			out = append(out, Line{{PlainPart, text}})
-		}
+		out = append(out, group.Each(strips, func(text string) Line { return Line{{PlainPart, text}} })...)
 	}
 	for _, line := range out {
 		for i := range line {
@@ -267,10 +261,7 @@ func WriteText(w io.Writer, r Results, o TableOptions) error {
 	}
 	out.WriteString("\n")
 	for _, a := range rep.Arms {
-		var counts []string
-		for _, c := range a.Counts {
-			counts = append(counts, chart.Quantity(c.Value, "")+" "+strings.ReplaceAll(c.Name, "_", " "))
-		}
+		counts := group.Each(a.Counts, func(c Count) string { return chart.Quantity(c.Value, "") + " " + strings.ReplaceAll(c.Name, "_", " ") })
 		if len(counts) > 0 {
 			out.WriteString(string(a.Placement) + ": " + strings.Join(counts, ", ") + "\n")
 		}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"piton/internal/group"
 )
 
 // Lines are curves over one pair of axes.
@@ -91,10 +93,7 @@ func (l Lines) draw(c *canvas) {
 }
 
 func (l Line) draw(c *canvas, x, y axis, scale Scale, series int) {
-	var points []string
-	for _, p := range l.Points {
-		points = append(points, num(x.at(p.X))+","+num(y.at(scale.Of(p.Y))))
-	}
+	points := group.Each(l.Points, func(p Point) string { return num(x.at(p.X)) + "," + num(y.at(scale.Of(p.Y))) })
 	if !l.Dots && len(points) > 1 {
 		fmt.Fprintf(&c.out, `<polyline points="%s" class="%s pl"/>`, strings.Join(points, " "), colour(series))
 	}

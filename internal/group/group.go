@@ -1,4 +1,4 @@
-// Package group puts together what is alike. Start at By.
+// Package group puts together what is alike, and makes one list of another. Start at By.
 package group
 
 // By puts what has the same key together, in the order of first appearance.
@@ -13,6 +13,14 @@ func By[T any, K comparable](all []T, key func(*T) K) [][]T {
 			index[k], out = at, append(out, nil)
 		}
 		out[at] = append(out[at], all[i])
+	}
+	return out
+}
+
+// Each is what becomes of each.
+func Each[T, U any](all []T, of func(T) U) (out []U) {
+	for _, one := range all {
+		out = append(out, of(one))
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piton/internal/bench"
+	"piton/internal/group"
 	"piton/internal/report"
 	"piton/internal/topology"
 )
@@ -30,12 +31,7 @@ type Paper struct {
 var Papers []Paper
 
 // Names are the names of Papers.
-func Names() (out []string) {
-	for _, p := range Papers {
-		out = append(out, p.Name)
-	}
-	return out
-}
+func Names() []string { return group.Each(Papers, func(p Paper) string { return p.Name }) }
 
 // Lookup finds papers by name.
 func Lookup(names []string) ([]Paper, error) {
@@ -86,10 +82,8 @@ func (p Paper) Running(m Machine, all []bench.Results) report.Section {
 
 // Sections are those of several papers. The last has the conditions, folded: they were read when
 // the first cell started.
-func Sections(papers []Paper, m Machine, all []bench.Results) (out []report.Section) {
-	for _, p := range papers {
-		out = append(out, p.Section(m, all))
-	}
+func Sections(papers []Paper, m Machine, all []bench.Results) []report.Section {
+	out := group.Each(papers, func(p Paper) report.Section { return p.Section(m, all) })
 	if len(all) > 0 && len(out) > 0 {
 		last := &out[len(out)-1]
 		last.Tables = append(last.Tables, report.Conditions(all[0].Conditions))

@@ -14,6 +14,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/chart"
+	"piton/internal/group"
 	"piton/internal/shell"
 	"piton/workloads/workload"
 )
@@ -102,9 +103,7 @@ func CommandLine(s bench.Study) string {
 	option := func(given bool, flag string, value ...any) {
 		if given {
 			words = append(words, flag)
-			for _, v := range value {
-				words = append(words, fmt.Sprint(v))
-			}
+			words = append(words, group.Each(value, func(v any) string { return fmt.Sprint(v) })...)
 		}
 	}
 	switch s.Workload {

@@ -1,6 +1,10 @@
 package activity
 
-import "slices"
+import (
+	"slices"
+
+	"piton/internal/group"
+)
 
 // The threshold goes up by steps until three of them in a row change neither
 // the number of interruptions nor the time lost by more than stable.
@@ -16,10 +20,7 @@ const (
 // translation misses, the other thread of the core) and the shortest
 // interruption nothing happens, so that the exact value does not matter.
 func threshold(gaps []gap, floorNs float64) (ns float64, found bool) {
-	lengths := make([]float64, len(gaps))
-	for i, g := range gaps {
-		lengths[i] = g.length
-	}
+	lengths := group.Each(gaps, func(g gap) float64 { return g.length })
 	slices.Sort(lengths)
 	above := make([]float64, len(lengths)+1) // above[i] is the sum of lengths[i:]
 	for i := len(lengths) - 1; i >= 0; i-- {

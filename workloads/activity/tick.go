@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"piton/internal/chart"
+	"piton/internal/group"
 )
 
 // The search for a period. Linux ticks at 100 to 1000 Hz, once a second on a CPU
@@ -35,10 +36,7 @@ const (
 // findTick looks for interruptions at one period by the autocorrelation of
 // their beginnings, and marks them.
 func findTick(gaps []gap, observedNs float64) Tick {
-	starts := make([]float64, len(gaps))
-	for i, g := range gaps {
-		starts[i] = g.start
-	}
+	starts := group.Each(gaps, func(g gap) float64 { return g.start })
 	for _, rough := range correlate(starts, observedNs) {
 		period := refine(starts, rough, observedNs)
 		// Where tasks take turns of two ticks or more, hardly any two interruptions

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piton/internal/chart"
+	"piton/internal/group"
 )
 
 const rows = 12
@@ -18,9 +19,7 @@ func (r Result) Picture(width int) []string {
 			out = append(out, fmt.Sprintf("memory of node %d", c.Node))
 		}
 		out = append(out, c.chart(width)...)
-		for _, l := range c.Levels {
-			out = append(out, l.line())
-		}
+		out = append(out, group.Each(c.Levels, Level.line)...)
 	}
 	return chart.CutAll(out, width)
 }

@@ -15,6 +15,7 @@ import (
 
 	"piton/internal/chart"
 	"piton/internal/child"
+	"piton/internal/group"
 )
 
 // Workload is a piece of work with a known answer.
@@ -180,11 +181,7 @@ func (w Workload) Work(length int) float64 {
 
 // Words are the choices of a parameter.
 func Words[W ~string](list []W) []string {
-	out := make([]string, len(list))
-	for i, w := range list {
-		out[i] = string(w)
-	}
-	return out
+	return group.Each(list, func(w W) string { return string(w) })
 }
 
 // Int is a numeric value that Parse has checked.

@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/cpuset"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/sample"
@@ -77,10 +78,7 @@ func (p *perf) lacks() error {
 	case slices.Contains(p.absent, kernel.Cycles) && !slices.ContainsFunc(p.counters, kernel.Counter.Hardware):
 		return errors.New("no PMU: hardware counters not available")
 	}
-	var names []string
-	for _, c := range p.absent {
-		names = append(names, c.Name)
-	}
+	names := group.Each(p.absent, func(c kernel.Counter) string { return c.Name })
 	return fmt.Errorf("the PMU does not count %s", strings.Join(names, ", "))
 }
 

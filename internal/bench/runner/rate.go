@@ -11,6 +11,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/bpf"
 	"piton/internal/feature"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/userfile"
@@ -58,11 +59,8 @@ func RateHelp() string {
 }
 
 // RateWords are the names of the rates, for completion, that of a file last.
-func RateWords() (out []string) {
-	for _, r := range rates {
-		out = append(out, r.Name)
-	}
-	return append(out, workload.CounterFile)
+func RateWords() []string {
+	return append(group.Each(rates, func(r Rate) string { return r.Name }), workload.CounterFile)
 }
 
 // FindRate finds a rate by what the user wrote; the error names all that there are.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"piton/internal/bench"
+	"piton/internal/group"
 	"piton/internal/paper"
 )
 
@@ -20,7 +21,7 @@ type size struct {
 // alternatives are sizes of which one is measured; the first scale is the published one.
 func alternatives[S any](scales []S, cells func(m paper.Machine, scale S) []cell) func(paper.Machine) []size {
 	return func(m paper.Machine) []size {
-		return each(scales, func(scale S) size { return size{ways: [][]cell{cells(m, scale)}} })
+		return group.Each(scales, func(scale S) size { return size{ways: [][]cell{cells(m, scale)}} })
 	}
 }
 

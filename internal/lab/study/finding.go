@@ -9,6 +9,7 @@ import (
 	"piton/internal/bench"
 	"piton/internal/bench/stats"
 	"piton/internal/chart"
+	"piton/internal/group"
 	"piton/internal/report"
 	"piton/internal/search"
 	"piton/workloads/workload"
@@ -61,7 +62,7 @@ type pair struct {
 }
 
 func (g *cells) compare(pairs []pair) (out []finding) {
-	results := each(pairs, func(p pair) [2]bench.Results { return [2]bench.Results{p.base, p.mine} })
+	results := group.Each(pairs, func(p pair) [2]bench.Results { return [2]bench.Results{p.base, p.mine} })
 	for i, c := range bench.CompareAll(results) {
 		out = append(out, found(c, pairs[i].label, pairs[i].published))
 		if base, mine := pairs[i].base.ID, pairs[i].mine; c.Comparable && base != mine.ID {
@@ -135,7 +136,7 @@ func (f finding) brief() string {
 func effects(title string, all []finding, worse, better string) chart.Figure {
 	e := chart.Effects{Worse: worse, Better: better}
 	if slices.ContainsFunc(all, func(f finding) bool { return f.kind > unjudged }) {
-		e.Rows = each(only(all, finding.made), func(f finding) chart.EffectRow { return f.EffectRow })
+		e.Rows = group.Each(only(all, finding.made), func(f finding) chart.EffectRow { return f.EffectRow })
 	}
 	return chart.Figure{Title: title, Plot: e}
 }
@@ -174,7 +175,7 @@ func (w words) kinds(all []finding) string {
 		switch {
 		case len(of) == len(all):
 		case len(of) <= 2:
-			text += " for " + join(each(of, finding.name))
+			text += " for " + join(group.Each(of, finding.name))
 		default:
 			text += fmt.Sprintf(" in %d of %d comparisons", len(of), len(all))
 		}
@@ -226,7 +227,7 @@ func published(all []finding) []float64 {
 	if made := only(of, finding.made); len(made) > 0 {
 		of = made
 	}
-	return each(of, func(f finding) float64 { return *f.Published })
+	return group.Each(of, func(f finding) float64 { return *f.Published })
 }
 
 func reproduced(all []finding) []finding {
@@ -238,7 +239,7 @@ func shares(values []float64) string {
 	if len(values) == 0 {
 		return bench.None
 	}
-	sizes := each(values, math.Abs)
+	sizes := group.Each(values, math.Abs)
 	return strings.Join(slices.Compact(chart.Percents(slices.Min(sizes), slices.Max(sizes))), " to ") + " %"
 }
 

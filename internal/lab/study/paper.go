@@ -15,6 +15,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/chart"
+	"piton/internal/group"
 	"piton/internal/lab/stripnet"
 	"piton/internal/paper"
 	"piton/internal/report"
@@ -53,7 +54,7 @@ type cell struct {
 var Papers = []Paper{nqueens, matrix, stream, activity, ctxswitch, memlat, chat, stripio, sais, automatic}
 
 func registered() []paper.Paper {
-	return each(Papers, func(p Paper) paper.Paper {
+	return group.Each(Papers, func(p Paper) paper.Paper {
 		return paper.Paper{Name: p.Name, Title: p.Title, Source: p.Source, Section: p.Section, Pictures: p.Pictures}
 	})
 }
@@ -71,7 +72,9 @@ func Lookup(of []paper.Paper) (out []Paper) {
 	return out
 }
 
-func names(papers []Paper) []string { return each(papers, func(p Paper) string { return p.Name }) }
+func names(papers []Paper) []string {
+	return group.Each(papers, func(p Paper) string { return p.Name })
+}
 
 // Section is the report of the paper: what was found, and the published figures beside those
 // measured so far. What was not run is in one note.
@@ -285,13 +288,8 @@ func signed(share float64) string {
 // args are a workload's flags and values as words.
 func args(words ...any) []string { return texts(words) }
 
-func texts[V any](all []V) []string { return each(all, func(v V) string { return fmt.Sprint(v) }) }
-
-func each[V, W any](all []V, of func(V) W) (out []W) {
-	for _, v := range all {
-		out = append(out, of(v))
-	}
-	return out
+func texts[V any](all []V) []string {
+	return group.Each(all, func(v V) string { return fmt.Sprint(v) })
 }
 
 func only[V any](all []V, is func(V) bool) []V {

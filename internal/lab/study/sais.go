@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/chart"
+	"piton/internal/group"
 	"piton/internal/lab/stripnet"
 	"piton/internal/paper"
 	"piton/internal/report"
@@ -48,8 +49,8 @@ func (l saisLoad) load() string {
 func (l saisLoad) key() string { return fmt.Sprintf("%d %s", l.servers, l.load()) }
 
 func saisCells(_ paper.Machine, loads []saisLoad) []cell {
-	arms := each(deliveryArms, func(a deliveryArm) bench.Placement { return bench.Placement(a.name) })
-	return each(loads, func(l saisLoad) cell {
+	arms := group.Each(deliveryArms, func(a deliveryArm) bench.Placement { return bench.Placement(a.name) })
+	return group.Each(loads, func(l saisLoad) cell {
 		return cell{l.key(), bench.Study{Workload: stripnet.Workload.Name, Placements: arms, Runs: leastDelivered,
 			Args: args("--servers", l.servers, "--clients", deliveryClients, "--pace", l.pace)},
 			leastDelivered * deliveryTime(trafficPeriods[len(trafficPeriods)-1]).Seconds()}
@@ -84,7 +85,7 @@ func (c saisCell) readings(arm string) (out []stripnet.Reading) {
 }
 
 func middle(all []stripnet.Reading, of func(stripnet.Reading) float64) float64 {
-	return chart.Middle(each(all, of))
+	return chart.Middle(group.Each(all, of))
 }
 
 func saisSection(_ paper.Machine, g *cells) report.Section {
@@ -93,8 +94,8 @@ func saisSection(_ paper.Machine, g *cells) report.Section {
 		return report.Section{}
 	}
 	arms := report.Table{Title: "Arms", Head: []string{"arm", "packets are processed on"}, Below: true,
-		Rows: each(deliveryArms, func(a deliveryArm) []string { return []string{a.name, a.meaning} })}
-	ways := each(saisComparisons, func(c saisComparison) string {
+		Rows: group.Each(deliveryArms, func(a deliveryArm) []string { return []string{a.name, a.meaning} })}
+	ways := group.Each(saisComparisons, func(c saisComparison) string {
 		return c.way + " " + words{"more", "less"}.sum([]finding{pooled(saturated(measured), c.aware, c.balanced)})
 	})
 	return report.Section{Answer: fmt.Sprintf("%s, saturated: %s.", g.today(), strings.Join(ways, ", ")), Figures: saisFigures(measured), Notes: saisNotes(measured),
@@ -321,10 +322,9 @@ func saisModelTable(measured []saisCell) report.Table {
 			Requests: int(mbs * 1e6 / stripnet.TransferBytes)}
 		row := []string{fmt.Sprint(c.servers), chart.Quantity(costs.Strip, "s"), chart.Quantity(costs.Move, "s"), fmt.Sprint(shape.Cores),
 			chart.Digits(float64(shape.Servers) / float64(max(shape.Cores, 1))), fmt.Sprint(shape.Requests), savedTime(stripiowork.Predict(costs, shape).Saving)}
-		for _, b := range saisComparisons {
-			row = append(row, savedPerSecond(pooled([]saisCell{c}, b.aware, b.balanced)))
-		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, append(row, group.Each(saisComparisons, func(b saisComparison) string {
+			return savedPerSecond(pooled([]saisCell{c}, b.aware, b.balanced))
+		})...))
 	}
 	return t
 }

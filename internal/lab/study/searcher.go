@@ -14,6 +14,7 @@ import (
 	"piton/internal/bench/runner"
 	"piton/internal/change"
 	"piton/internal/chart"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/search"
 	"piton/workloads"
@@ -159,7 +160,7 @@ func (c *searchCell) metric(ctx context.Context, work *runner.Endless, targets [
 	if f.Pattern == ownRuns {
 		return auto.NewMetric(f.Pattern, f.Unit, work.Runs()), nil
 	}
-	pids := each(targets, func(t change.Target) kernel.TID { return t.TID })
+	pids := group.Each(targets, func(t change.Target) kernel.TID { return t.TID })
 	return auto.OpenMetric(ctx, c.Runner.Proc, pids, f.Pattern)
 }
 
@@ -187,7 +188,7 @@ type searchedCandidate struct {
 // trial searches, tries all and compares. It says what it found.
 func (c *searchCell) trial(ctx context.Context, measure search.Measure) (string, error) {
 	c.found.Processes = len(c.job.Targets)
-	c.found.Candidates = each(c.job.Candidates, func(one auto.Candidate) searchedCandidate {
+	c.found.Candidates = group.Each(c.job.Candidates, func(one auto.Candidate) searchedCandidate {
 		return searchedCandidate{Name: one.Name, CPUs: one.CPUs.String()}
 	})
 	began := time.Now()
