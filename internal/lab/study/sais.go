@@ -246,9 +246,9 @@ func saisOrder(measured []saisCell) string {
 	}
 	verdict := "not reproduced"
 	switch {
-	case are(found, better):
+	case are(found, better) && !has(found, missing):
 		verdict = "reproduced"
-	case are(found, worse):
+	case are(found, worse) && !has(found, missing):
 		verdict = "reversed"
 	case has(found, better) && !has(found, worse):
 		verdict = "reproduced in part"
