@@ -71,8 +71,7 @@ func (s *Steering) trial(ctx context.Context, within time.Duration, body func(co
 		return s.hooked(ctx, body)
 	}
 	var ended error
-	plan := s.trialPlan
-	plan.Trial.Run = func(ctx context.Context, set change.SetCandidate) error {
+	try := func(ctx context.Context, set change.SetCandidate) (found string, err error) {
 		put := func(on bool) error {
 			if err := s.here(); err != nil {
 				return err
@@ -89,10 +88,10 @@ func (s *Steering) trial(ctx context.Context, within time.Duration, body func(co
 			}
 			return set(change.All(candidate))
 		}
-		plan.Trial.Found, ended = body(ctx, put)
-		return ended
+		found, ended = body(ctx, put)
+		return found, ended
 	}
-	out, err := s.tuner.Carry(ctx, plan, change.Consent{RevertAfter: within + steerSlack})
+	out, err := s.tuner.Try(ctx, s.trialPlan, change.Consent{RevertAfter: within + steerSlack}, try)
 	i := slices.IndexFunc(out.Changes, func(c change.Change) bool {
 		return (c.Status == attr.Failed || c.Status == attr.Refused) && !c.Gone()
 	})

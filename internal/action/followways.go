@@ -206,7 +206,7 @@ func (s *Steering) plan(ctx context.Context, set func(cpuset.Set) []change.Reque
 			requests[i].Reason = reason
 		}
 	}
-	if s.trialPlan, err = s.tuner.PlanTrial(ctx, candidates, nil); err != nil {
+	if s.trialPlan, err = s.tuner.PlanTrial(ctx, candidates); err != nil {
 		return err
 	}
 	if bad, ok := s.trialPlan.Preview().FirstBad(); ok {

@@ -125,11 +125,10 @@ func (j *Job) Trial(ctx context.Context, within time.Duration, body func(context
 		return err
 	}
 	var ended error
-	var plan change.Plan
-	try := func(ctx context.Context, set change.SetCandidate) error {
+	try := func(ctx context.Context, set change.SetCandidate) (found string, err error) {
 		b := &back{job: j, set: set, first: len(j.Candidates)}
-		plan.Trial.Found, ended = body(ctx, j.measure(b.put, b.seen))
-		return ended
+		found, ended = body(ctx, j.measure(b.put, b.seen))
+		return found, ended
 	}
 	var candidates [][]change.Request
 	for _, c := range j.Candidates[1:] {
@@ -142,14 +141,14 @@ func (j *Job) Trial(ctx context.Context, within time.Duration, body func(context
 		}
 		candidates = append(candidates, c.requests(j.Targets, j.By))
 	}
-	plan, err = j.Tuner.PlanTrial(ctx, candidates, try)
+	plan, err := j.Tuner.PlanTrial(ctx, candidates)
 	if err != nil {
 		return err
 	}
 	if bad, ok := plan.Preview().FirstBad(); ok {
 		return refused{bad}
 	}
-	out, err := j.Tuner.Carry(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: within + guardSlack})
+	out, err := j.Tuner.Try(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: within + guardSlack}, try)
 	if err == nil && ended == nil {
 		if bad, ok := out.FirstBad(); ok {
 			err = refused{bad}

@@ -174,19 +174,16 @@ func (w *Watch) look(ctx context.Context, found Found) (Found, error) {
 // against lets run measure what was kept, candidate 1, and what was before it, candidate
 // 0, in a trial; it returns what it found, for the journal.
 func (j *Job) against(ctx context.Context, found *Found, run func(context.Context, search.Measure) (string, error)) error {
-	var plan change.Plan
-	try := func(ctx context.Context, set change.SetCandidate) error {
+	try := func(ctx context.Context, set change.SetCandidate) (string, error) {
 		put := func(_ context.Context, candidate int) error { return set(change.All(1 - candidate)) }
-		said, err := run(ctx, j.measure(put, func(int) {}))
-		plan.Trial.Found = said
-		return err
+		return run(ctx, j.measure(put, func(int) {}))
 	}
-	var err error
-	plan, err = j.Tuner.PlanTrial(ctx, [][]change.Request{asBefore(found)}, try)
+	plan, err := j.Tuner.PlanTrial(ctx, [][]change.Request{asBefore(found)})
 	if err != nil {
 		return err
 	}
-	out, err := j.Tuner.Carry(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: time.Duration(search.DefaultPeriods(2))*Period*2 + guardSlack})
+	within := time.Duration(search.DefaultPeriods(2)) * Period * 2
+	out, err := j.Tuner.Try(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: within + guardSlack}, try)
 	if bad, ok := out.FirstBad(); ok && err == nil {
 		err = refused{bad}
 	}

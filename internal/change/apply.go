@@ -265,7 +265,7 @@ func (r *run) fail(c *Change, err error) {
 // lives on, or one process of a tree: they come and go, and that one was not
 // asked for. No target names what an undo restores.
 func (r *run) passing(c Change) bool {
-	if r.plan.Sweep != nil || !c.IsFile() && !r.alone[c.TID] && !r.named[c.PID] {
+	if r.plan.sweeps() || !c.IsFile() && !r.alone[c.TID] && !r.named[c.PID] {
 		return true
 	}
 	if c.TID == c.PID || r.alone[c.TID] {

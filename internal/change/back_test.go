@@ -76,7 +76,7 @@ func TestNoTrialOfWhatCannotBeReverted(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	tuner := m.Tuner(change.Options{Sources: attr.Sources{Rights: changetest.NoRights}, Journal: changetest.Journal(t), Guards: &guards{}})
-	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{changetest.One(attr.SetNice(0), 10), changetest.One(attr.SetNice(5), 10)}, nil)
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{changetest.One(attr.SetNice(0), 10), changetest.One(attr.SetNice(5), 10)})
 	require.NoError(t, err)
 	bad, _ := p.Preview().FirstBad()
 	assert.Contains(t, bad.Reason, "it could not be reverted: lowering nice from 5 to 0")

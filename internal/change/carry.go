@@ -45,6 +45,7 @@ type run struct {
 	stuck   map[string]bool     // files of interrupt lines that could not be moved: their threads stay as well
 	named   map[kernel.TID]bool // processes that a target names
 	missed  error               // why the last pass could not look at a thread
+	tried   string              // what a trial found out, in words
 	made    uint64              // when the planned changes had been made, USER_HZ since boot; 0 = not known
 
 	free   func()       // gives the lock back during a trial,
@@ -62,6 +63,10 @@ type run struct {
 // lock (journal.ErrBusy) or there is no write side (ErrReadOnly); and half way when
 // the context ends or a guard has begun to revert.
 func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome, error) {
+	return t.carry(ctx, plan, consent, nil)
+}
+
+func (t *Tuner) carry(ctx context.Context, plan Plan, consent Consent, try Try) (Outcome, error) {
 	if t.o.Writer == nil || t.o.FileWriter == nil {
 		return Outcome{}, ErrReadOnly
 	}
@@ -71,7 +76,7 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	if consent.RevertAfter > 0 && len(plan.Undoes) > 0 {
 		return Outcome{}, attr.Usagef("--revert-after is for changes; an undo is not reverted by itself")
 	}
-	if plan.Trial != nil && consent.RevertAfter == 0 {
+	if plan.candidates != nil && (consent.RevertAfter == 0 || try == nil) {
 		return Outcome{}, attr.Usagef("a trial is made under a guard only")
 	}
 	release, err := t.lock(plan)
@@ -79,14 +84,12 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 		return Outcome{}, err
 	}
 	defer func() { release() }()
-	if plan.Again != nil {
-		warnings := plan.Warnings
-		if plan, err = plan.Again(ctx); err != nil {
-			return Outcome{Warnings: warnings}, err
-		}
-		if err := consent.Check(plan); err != nil {
-			return Outcome{}, err
-		}
+	warnings := plan.Warnings
+	if plan, err = t.again(ctx, plan); err != nil {
+		return Outcome{Warnings: warnings}, err
+	}
+	if err := consent.Check(plan); err != nil {
+		return Outcome{}, err
 	}
 	r := t.run(&plan)
 	if r.consent = consent; consent.RevertAfter > 0 { // what could not be undone is refused, for that reason
@@ -117,19 +120,19 @@ func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome,
 	if err := r.begin(); err != nil {
 		return Outcome{}, errors.Join(err, r.dismiss())
 	}
-	if plan.Trial == nil {
+	if try == nil {
 		err = r.make(ctx, r.result.Changes)
 	} else if r.result.Guard != nil {
-		err = r.try(ctx)
+		err = r.try(ctx, try)
 	}
-	if err == nil && plan.Trial == nil && !r.singles() {
+	if err == nil && try == nil && !r.singles() {
 		r.made = t.Ticks()
 		err = r.settle(ctx)
 	}
 	if err == nil && !r.result.Unsettled { // else it is not known what new threads have
 		err = r.disarm(ctx)
 	}
-	over := plan.Trial == nil || !r.result.Unsettled // else an end would say that nothing is left of the trial
+	over := try == nil || !r.result.Unsettled // else an end would say that nothing is left of the trial
 	if over && !errors.Is(err, ErrUndone) {
 		if late := r.end(); err == nil {
 			err = late
@@ -165,7 +168,7 @@ func (r *run) disarm(ctx context.Context) error {
 	}
 	err = nil
 	for pass, changed := 0, true; changed && err == nil && pass < passesMost; pass++ { // threads are born meanwhile
-		changed, err = r.also(ctx, r.plan.inForce, func(Change) bool { return true })
+		changed, err = r.also(ctx, func(Change) bool { return true }, r.inForce)
 	}
 	if r.result.Undone = r.undone(); err != nil {
 		r.result.Undone = nil // what the guard has made of it was not looked at
@@ -307,7 +310,7 @@ func (r *run) record(changes []Change) journal.Record {
 		Kind: journal.Begin, User: r.t.o.User, Command: r.t.o.Command, Undoes: r.plan.Undoes, Ticks: r.at,
 	}
 	out.Changes = changes
-	out.Origin = r.plan.Origin
+	out.Origin, out.Sweep = r.plan.Origin, r.plan.AtTicks
 	switch out.Origin.Kind = cmp.Or(r.plan.Origin.Kind, r.plan.kind()); {
 	case defect.On(16):
 		out.Origin.Kind = journal.ByUser
@@ -315,9 +318,6 @@ func (r *run) record(changes []Change) journal.Record {
 		out.Origin.Kind = journal.ByRule
 	case r.t.o.Rules && out.Origin.Kind == journal.ByTrial:
 		out.Origin.Rule = true
-	}
-	if r.plan.Sweep != nil {
-		out.Sweep = r.plan.Sweep.AtTicks
 	}
 	for _, f := range r.plan.follow {
 		out.Targets = append(out.Targets, f.target)
@@ -379,10 +379,7 @@ func (r *run) end() error {
 			}
 		}
 	}
-	rec := journal.Record{Kind: journal.End, ID: r.result.Entry, Undone: r.result.Undone}
-	if r.plan.Trial != nil {
-		rec.Reason = r.plan.Trial.Found
-	}
+	rec := journal.Record{Kind: journal.End, ID: r.result.Entry, Undone: r.result.Undone, Reason: r.tried}
 	rec.Changes = slices.DeleteFunc(slices.Clone(r.result.Changes), func(c Change) bool {
 		return c.Status != attr.Done && c.Status != attr.Failed && !r.begun[c.Key()]
 	})

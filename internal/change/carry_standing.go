@@ -15,22 +15,24 @@ import (
 // process of one thread is held before it is looked at, and looked at twice only: for the
 // plan, and after the change. All else goes the way of every other change.
 func (t *Tuner) CarryStanding(ctx context.Context, requests []Request) (Outcome, error) {
-	return t.Carry(ctx, Plan{Again: func(ctx context.Context) (Plan, error) {
-		if !t.Proc.Live() {
-			return Plan{}, ErrNotLive
+	return t.Carry(ctx, Plan{Order: Order{Requests: requests}, standing: true}, Consent{})
+}
+
+func (t *Tuner) planStanding(ctx context.Context, requests []Request) (Plan, error) {
+	if !t.Proc.Live() {
+		return Plan{}, ErrNotLive
+	}
+	p := t.planner()
+	p.holds = map[attr.ID]kernel.Process{}
+	plan, err := p.requests(ctx, requests)
+	if err != nil {
+		for _, held := range p.holds {
+			_ = held.Close()
 		}
-		p := t.planner()
-		p.holds = map[attr.ID]kernel.Process{}
-		plan, err := p.requests(ctx, requests)
-		if err != nil {
-			for _, held := range p.holds {
-				_ = held.Close()
-			}
-			return Plan{}, err
-		}
-		plan.holds, plan.Origin.Kind = p.holds, journal.ByRule
-		return plan, nil
-	}}, Consent{})
+		return Plan{}, err
+	}
+	plan.holds, plan.Origin.Kind = p.holds, journal.ByRule
+	return plan, nil
 }
 
 // single returns the thread of a process that has no other, and holds it, where processes
@@ -67,7 +69,8 @@ func (r *run) singles() bool {
 		if err != nil || k.Threads != 1 || k.StartTicks != f.target.StartTicks || f.target.Scope != ScopeProcess {
 			return false // children of a tree, too, may have been born
 		}
-		for _, a := range f.attributes {
+		for _, s := range f.asked {
+			a := s.Attribute
 			c := r.result.find(attr.Key{ID: k.ID(), Attribute: a})
 			if c == nil {
 				return false

@@ -1,15 +1,44 @@
-// Package change is the only way in which piton changes a machine: tasks, and files
-// of the kernel such as an interrupt's CPUs. The command line, the screen, sudo's
-// child, the guard, profiles, isolation and benchmarks build a Plan and Carry it.
+// Package change is the only way in which piton changes a machine: tasks, and files of the
+// kernel such as an interrupt's CPUs. What can be changed is in attr, the record in journal,
+// what the record says in history, the dead-man process in guard. simulate judges all of it
+// by random histories.
 //
-// The order for every change is: take the user's lock, read the old value, skip if
-// equal, write the journal, set, read back, record what became of it.
-// What can be changed is in attr, the record in journal, the dead-man process in
-// guard. Start at Tuner.
+// An Order is what is asked for, and a Plan is an Order with the changes that it comes to.
+// Tuner.Plan makes one of requests (plan.go), PlanUndo of entries to undo (undo.go,
+// restore.go), PlanTrial of candidates (trial.go), and package partition of CPUs to isolate.
+// A Plan is data and changes nothing: refused changes are in it, what to warn of
+// (caution.go), and what needs consent (consent.go).
+//
+// Carry (carry.go) carries a Plan out:
+//
+//   - It takes the user's lock, and makes a plan anew that depends on the journal or on all
+//     tasks (Tuner.again). The consent must cover it.
+//   - It holds each process, so that its number cannot be used again unseen, and reads the
+//     old values once more (refresh).
+//   - It refuses what another piton's search sets in turn at the moment (leaveTrials).
+//   - It arms a guard, if the change is to be reverted unless somebody confirms it.
+//   - It writes the journal (begin). What cannot be recorded is not made, but for an undo
+//     where the disk is full.
+//   - It makes the changes one by one (one, in apply.go): compare, write, read back.
+//   - It looks for threads born meanwhile, until two looks find no new one (settle.go), and
+//     asks a plan over all tasks what else there is (sweep.go). Those are recorded, too,
+//     before they are made (more).
+//   - It ends the guards of what is undone (disarm), and records what became of each change
+//     (end). Without that record, an undo compares every value with the one that was meant.
+//
+// Try does the same with a trial, which sets its candidates in turn, as often as it likes,
+// and in the end what was there before. CarryStanding is for a piton that makes changes all
+// day (carry_standing.go).
+//
+// An undo goes back over its entries, the newest first. Where the value in force is what
+// they left, it sets what they found; else it refuses. Tasks born since that have exactly
+// what was set get what was there before (inherited.go). Revert undoes one entry for a
+// guard, without the journal, and without waiting for anybody (revert.go).
+//
+// Start at Tuner.
 package change
 
 import (
-	"context"
 	"slices"
 
 	"piton/internal/change/attr"
@@ -61,33 +90,34 @@ func (r Request) Affinity() (cpus attr.Value, ok bool) {
 	return r.Set[i].Value, true
 }
 
-// Plan is what will change, in order, before it is applied. Refused changes are
-// in it too, so that the user sees them.
+// Plan is an Order with what it will change, before that is done. Refused changes are in
+// it too, so that the user sees them.
 type Plan struct {
-	Requests []Request
-	Changes  []Change
+	Order
+	Changes []Change // in the order in which they are made
 	// Warnings are what the user should know before saying yes.
 	Warnings []Warning
 	Needs    []Need   // what the user must have consented to
 	Undoes   []uint64 // journal entries that the plan undoes
-	Sweep    *Sweep   // not nil: the plan is over all tasks, and none was named
-	// Again, when not nil, makes the plan anew: what it says depends on the journal
-	// or on all tasks, and is only sure under the lock.
-	Again func(ctx context.Context) (Plan, error)
-	Trial *Trial // not nil: the changes are what may be tried, and what is made is found out
+	Sweep    Sweep    // not nil: the plan is over all tasks, and none was named
+	AtTicks  uint64   // when the tasks of a Sweep were looked at, USER_HZ since boot
 	// Reason is why, for the journal, beside those of Requests.
 	Reason string
 	Origin journal.Origin // for the journal; of the zero kind: by the user
 
-	follow []follow // where new threads may appear meanwhile
-	undo   []undone // which changes stand for which entry of Undoes
-	// guarded are entries that a guard was to revert when their undo was planned.
-	guarded []uint64
+	candidates []Plan          // not nil: Changes are what a trial may set, 1 and on in turn
+	standing   bool            // not planned yet (CarryStanding)
+	follow     []follow        // where new threads may appear meanwhile
+	undo       []undone        // which changes stand for which entry of Undoes
+	chosen     map[uint64]bool // those of Undoes that were asked for
+	entries    []Entry         // the journal when the undo was planned
+	// guarded are entries that a guard was to revert when their undo was planned, and unconfirmed
+	// those that are not to be undone and were made under one: what they set is not restored.
+	guarded     []uint64
+	unconfirmed map[uint64]bool
 	// lapsed are the changes of an undo that the kernel has undone as CPUs went offline, with
 	// those CPUs as far as they are known (attr.View.Lapsed).
 	lapsed map[attr.Key]cpuset.Set
-	// inForce asks for what there is to restore of Undoes by now.
-	inForce func(ctx context.Context) ([]Request, error)
 	// holds are processes that were held before they were looked at, under the lock.
 	holds  map[attr.ID]kernel.Process
 	blind  bool // nothing may be asked that waits for a task which gets no CPU
@@ -97,7 +127,7 @@ type Plan struct {
 // kind is that of the Origin where the plan itself tells.
 func (p *Plan) kind() journal.OriginKind {
 	switch {
-	case p.Trial != nil:
+	case p.candidates != nil:
 		return journal.ByTrial
 	case len(p.Undoes) > 0:
 		return journal.ByUndo

@@ -1,6 +1,8 @@
 package change_test
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"strings"
 	"syscall"
@@ -18,18 +20,39 @@ import (
 	"piton/internal/kernel"
 )
 
+// disk is a store that may be full.
+type disk struct {
+	journal.Memory
+	Full func(data []byte) bool // whether it is, for what is to be written
+	Err  error                  // nil = ENOSPC
+}
+
+func (d *disk) Append(data []byte) error {
+	if d.Full != nil && d.Full(data) {
+		return cmp.Or(d.Err, error(syscall.ENOSPC))
+	}
+	return d.Memory.Append(data)
+}
+
+func (d *disk) Room(bytes int) error {
+	if d.Full != nil && d.Full(make([]byte, bytes)) {
+		return cmp.Or(d.Err, error(syscall.ENOSPC))
+	}
+	return nil
+}
+
 // onDisk is a machine with process 10, and a Tuner whose journal is in a store.
-func onDisk(t *testing.T) (*changetest.Machine, *journal.Memory, *change.Tuner) {
+func onDisk(t *testing.T) (*changetest.Machine, *disk, *change.Tuner) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
-	store := &journal.Memory{}
+	store := &disk{}
 	return m, store, m.Tuner(change.Options{Journal: journal.New(store, journal.Where{Boot: "this"})})
 }
 
 func full([]byte) bool { return true }
 
 func fullFor(kind journal.Kind) func([]byte) bool {
-	return func(line []byte) bool { return changetest.Is(line, kind) }
+	return func(line []byte) bool { return bytes.Contains(line, []byte(`"kind":"`+string(kind)+`"`)) }
 }
 
 func TestFullDiskBeforeAChange(t *testing.T) {

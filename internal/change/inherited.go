@@ -75,7 +75,7 @@ func (u *undoer) newTask(e *Entry, c Change, models []Change) bool {
 	var err error
 	if g := u.index[c.Key()]; g != nil {
 		now = g.found
-	} else if now, err = u.family.value(c); errors.Is(err, attr.ErrGone) || u.unconfirmed[e.ID] {
+	} else if now, err = u.family.value(c); errors.Is(err, attr.ErrGone) || u.plan.unconfirmed[e.ID] {
 		return true
 	}
 	for _, m := range models {

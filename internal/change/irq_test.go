@@ -102,7 +102,7 @@ func TestThreadFollowsItsLineBeforeItsTurn(t *testing.T) {
 		apply(t, tuner, pin(change.ScopeThread, cpuset.Of(1, 2), 77))
 		p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{All: true})
 		require.NoError(t, err)
-		p.Again = nil // it is no later than its start
+		p.Undo.IDs = nil // it is no later than its start
 		require.NoError(t, m.SetAffinity(77, cpuset.Of(2)))
 		c := carry(t, tuner, p).Changes[0]
 		assert.Equal(t, want, c.Status, c.Reason)
@@ -136,7 +136,7 @@ func TestUndoKnowsAnotherLineWithTheNumber(t *testing.T) {
 		apply(t, tuner, moveIRQ(24, cpuset.Of(1)))
 		early, err := tuner.PlanUndo(t.Context(), change.UndoRequest{All: true})
 		require.NoError(t, err)
-		early.Again = nil // it is no later than its start
+		early.Undo.IDs = nil // it is no later than its start
 		become(m, file)
 		p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{All: true, Force: true})
 		require.NoError(t, err)

@@ -10,8 +10,8 @@ import (
 	"piton/internal/kernel"
 )
 
-// Order is a change as data, for a piton with more rights to make: one of Requests,
-// Undo, Isolate, Include and Keep. Entries are those of that piton's journal.
+// Order is what is asked for: one of Requests, Undo, Isolate, Include and Keep. As JSON it
+// is for a piton with more rights, and entries are those of that piton's journal.
 type Order struct {
 	Requests []Request    `json:"requests,omitempty"`
 	Undo     *UndoRequest `json:"undo,omitempty"`
@@ -43,10 +43,10 @@ func (o Order) Check() error {
 	return nil
 }
 
-// Order is the plan as data: its requests, with the start times of the targets that the
-// plan looked at. Another piton has another journal, so of a plan that undoes entries it
-// is the values to restore.
-func (p Plan) Order() Order {
+// Elsewhere is the order for another piton: the requests, with the start times of the
+// targets that the plan looked at. That piton has another journal, so of a plan that undoes
+// entries it is the values to restore.
+func (p Plan) Elsewhere() Order {
 	if len(p.Undoes) > 0 {
 		return Order{Requests: p.restoring()}
 	}

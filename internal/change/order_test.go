@@ -42,8 +42,9 @@ func TestOrdersAsData(t *testing.T) {
 
 func TestOrderOfAPlanNamesItsTasksForGood(t *testing.T) {
 	c := Change{Object: attr.Object{PID: 3641, TID: 3641, StartTicks: 77}, Attribute: attr.Nice, Before: attr.NiceValue(0), After: attr.NiceValue(5), Status: attr.Planned}
-	plan := Plan{Requests: []Request{{Targets: []Target{{TID: 3641}, {TID: 4000, StartTicks: 9}}, Set: []attr.Setting{attr.SetNice(5)}}}, Changes: []Change{c}}
-	o := plan.Order()
+	requests := []Request{{Targets: []Target{{TID: 3641}, {TID: 4000, StartTicks: 9}}, Set: []attr.Setting{attr.SetNice(5)}}}
+	plan := Plan{Order: Order{Requests: requests}, Changes: []Change{c}}
+	o := plan.Elsewhere()
 	assert.Equal(t, []Target{{TID: 3641, StartTicks: 77}, {TID: 4000, StartTicks: 9}}, o.Requests[0].Targets)
 	assert.Zero(t, plan.Requests[0].Targets[0].StartTicks, "the plan stays as it is")
 
@@ -51,7 +52,7 @@ func TestOrderOfAPlanNamesItsTasksForGood(t *testing.T) {
 	refused.Status = attr.Refused
 	irq := Change{Object: attr.Object{Path: "/proc/irq/24/smp_affinity_list", Name: "irq 24"}, Attribute: attr.IRQAffinity, After: cpuset.Of(1), Status: attr.Planned}
 	undo := Plan{Undoes: []uint64{12}, Changes: []Change{c, refused, irq}}
-	o = undo.Order()
+	o = undo.Elsewhere()
 	require.Len(t, o.Requests, 2, "not what somebody else has changed since")
 	assert.Equal(t, []Target{{TID: 3641, StartTicks: 77, Scope: ScopeThread}}, o.Requests[0].Targets)
 	assert.Equal(t, []attr.Setting{attr.SetNice(5)}, o.Requests[0].Set)

@@ -53,22 +53,14 @@ type otherGuard struct {
 
 var _ Guard = (*otherGuard)(nil)
 
-// Status is part of Guard.
 func (g *otherGuard) Status() GuardStatus { return g.Its }
-
-// Words is part of Guard.
-func (g *otherGuard) Words() []string { return g.Texts }
+func (g *otherGuard) Words() []string     { return g.Texts }
 
 // Keep fails, as Tell and Dismiss do: whoever started the guard can speak to it.
 func (g *otherGuard) Keep() error {
 	return fmt.Errorf("the guard of entry %d was started by another piton, which alone can confirm it", g.Its.Entry)
 }
 
-// Dismiss is part of Guard.
-func (g *otherGuard) Dismiss() error { return g.Keep() }
-
-// Stands is part of Guard.
-func (g *otherGuard) Stands() error { return g.Keep() }
-
-// Tell is part of Guard.
+func (g *otherGuard) Dismiss() error    { return g.Keep() }
+func (g *otherGuard) Stands() error     { return g.Keep() }
 func (g *otherGuard) Tell([]byte) error { return g.Keep() }

@@ -14,9 +14,8 @@ import (
 // follow is a target of a request whose threads are looked for again while the plan is
 // applied, because new ones may appear at any time.
 type follow struct {
-	target     Target
-	attributes []attr.Attribute
-	asked      []attr.Setting // of attributes
+	target Target
+	asked  []attr.Setting
 }
 
 // planner builds one Plan.
@@ -54,7 +53,7 @@ func (t *Tuner) Plan(ctx context.Context, requests []Request) (Plan, error) {
 }
 
 func (p *planner) requests(ctx context.Context, requests []Request) (Plan, error) {
-	p.plan.Requests = requests
+	p.plan.Order = Order{Requests: requests}
 	for _, r := range requests {
 		for _, f := range r.Files {
 			if err := errors.Join(ctx.Err(), p.file(f)); err != nil {
@@ -120,12 +119,12 @@ func (p *planner) target(target Target, settings []attr.Setting) error {
 	}
 	for _, s := range settings {
 		if !s.Attribute.OfProcess() {
-			f.attributes, f.asked = append(f.attributes, s.Attribute), append(f.asked, s)
+			f.asked = append(f.asked, s)
 		} else if target.Scope == ScopeThread && tasks[0].TID != tasks[0].PID {
 			return attr.Usagef("%s belongs to the whole process %d, not to its thread %d", s.Attribute, tasks[0].PID, target.TID)
 		}
 	}
-	if target.Scope != ScopeThread && len(f.attributes) > 0 {
+	if target.Scope != ScopeThread && len(f.asked) > 0 {
 		p.plan.follow = append(p.plan.follow, f)
 	}
 	found := false

@@ -26,10 +26,6 @@ type undoer struct {
 	reverted map[attr.Key]bool // left out
 	view     *attr.View
 	family   family
-	// unconfirmed are entries that are not to be undone, but were made under a guard and not
-	// confirmed: what they set is not restored.
-	unconfirmed map[uint64]bool
-	unrecorded  map[uint64]bool // that count as undone
 }
 
 func (t *Tuner) undoer(q UndoRequest, entries []Entry) *undoer {
@@ -88,7 +84,7 @@ func (u *undoer) all(ctx context.Context, chosen map[uint64]bool) error {
 		if defect.On(17) {
 			e = &u.entries[len(u.entries)-1-i]
 		}
-		if !chosen[e.ID] && !u.unconfirmed[e.ID] {
+		if !chosen[e.ID] && !u.plan.unconfirmed[e.ID] {
 			continue
 		}
 		if err := errors.Join(ctx.Err(), u.undo(e, true)); err != nil {
@@ -113,7 +109,7 @@ func (u *undoer) undo(e *Entry, inherited bool) error {
 			continue
 		}
 		g := u.index[c.Key()]
-		if c.After = u.tried(e, c, g); !u.unconfirmed[e.ID] || g != nil && u.foundOf(g, e, c) {
+		if c.After = u.tried(e, c, g); !u.plan.unconfirmed[e.ID] || g != nil && u.foundOf(g, e, c) {
 			c.After = u.step(e, c, c.Before, c.After)
 		} else {
 			passed = true
@@ -131,18 +127,18 @@ func (u *undoer) undo(e *Entry, inherited bool) error {
 // guarded finds the entries that are not to be undone, and may still be reverted by a guard, or
 // would have been if their values had been there when it looked.
 func (u *undoer) guarded(chosen map[uint64]bool) {
-	if u.unconfirmed != nil {
+	if u.plan.unconfirmed != nil {
 		return // as they were when the undo began, which may have ended guards by now
 	}
 	var guards []GuardState
 	if u.t.o.Guards != nil {
 		guards, _ = u.t.o.Guards.List() // without it, what a guard has recorded tells
 	}
-	u.unconfirmed = map[uint64]bool{}
+	u.plan.unconfirmed = map[uint64]bool{}
 	for _, o := range history.Operations(u.entries, guards) {
 		here := o.Entry
 		here.Undone = false // by a guard, which does not know of newer entries
-		u.unconfirmed[o.ID] = o.Unconfirmed() && !chosen[o.ID] && here.Undoable()
+		u.plan.unconfirmed[o.ID] = o.Unconfirmed() && !chosen[o.ID] && here.Undoable()
 		if o.Guard != nil {
 			u.plan.guarded = append(u.plan.guarded, o.ID)
 		}
@@ -151,7 +147,7 @@ func (u *undoer) guarded(chosen map[uint64]bool) {
 
 // passed ends what undo began for an unconfirmed entry. some: some of it was not gone back over.
 func (u *undoer) passed(e *Entry, some bool) {
-	if !u.unconfirmed[e.ID] || e.Undone {
+	if !u.plan.unconfirmed[e.ID] || e.Undone {
 		return
 	}
 	last := len(u.plan.undo) - 1
@@ -172,7 +168,7 @@ func (u *undoer) tried(e *Entry, c Change, g *goal) attr.Value {
 	switch {
 	case g == nil:
 		now, _ = u.t.Read(c.Attribute, c.Object)
-	case u.unconfirmed[e.ID]:
+	case u.plan.unconfirmed[e.ID]:
 		now = g.found
 	default:
 		now = g.value

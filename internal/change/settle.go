@@ -28,7 +28,7 @@ const (
 // settle looks for threads that appeared meanwhile and gives them the new value
 // as well.
 func (r *run) settle(ctx context.Context) error {
-	if len(r.plan.follow) == 0 && r.plan.Sweep == nil {
+	if len(r.plan.follow) == 0 && !r.plan.sweeps() {
 		r.result.Passes = 1
 		return nil
 	}
@@ -98,15 +98,8 @@ func (r *run) pass(ctx context.Context) (bool, error) {
 			}
 		}
 	}
-	for _, c := range found {
-		r.markHandled(c)
-	}
-	changed, err := r.adopt(found)
-	if err != nil || !changed {
-		return r.missed != nil, err
-	}
-	fresh := r.result.Changes[len(r.result.Changes)-len(found):]
-	return true, r.make(ctx, fresh)
+	changed, err := r.adopt(ctx, found)
+	return changed || r.missed != nil, err
 }
 
 // settled reports whether a thread has been changed and still has that value, so that
@@ -120,8 +113,8 @@ func (r *run) settled(f follow) func(pid, tid kernel.TID) bool {
 		}
 		if _, known := models[pid]; !known {
 			models[pid] = nil
-			for _, a := range f.attributes {
-				if c, ok := r.model(f, pid, a); ok {
+			for _, s := range f.asked {
+				if c, ok := r.model(f, pid, s.Attribute); ok {
 					models[pid] = append(models[pid], c)
 				}
 			}
@@ -149,7 +142,8 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 			pid = 0
 		}
 	}
-	for _, a := range f.attributes {
+	for _, s := range f.asked {
+		a := s.Attribute
 		model, ok := r.model(f, pid, a)
 		if !ok || r.handled[attr.Key{ID: k.ID(), Attribute: a}] {
 			continue
@@ -168,7 +162,7 @@ func (r *run) newborn(f follow, k attr.Task) []Change {
 		if planned, ok := r.planned[model.Key()]; ok && (model.Status == attr.Failed || a == attr.Affinity && !a.Alike(now, c.After)) {
 			c.After = planned // somebody else has changed the model, or a cpuset has cut it
 		}
-		if !r.asked(f, k, &c) {
+		if !r.asked(s, k, &c) {
 			continue
 		}
 		c.Before = r.inherited(c, now)
@@ -218,12 +212,11 @@ func (r *run) inherited(c Change, now attr.Value) attr.Value {
 // asked makes of a newborn's change what the request means for a thread like it:
 // what the model got may hang on the policy that the model has. It reports false
 // for a thread that is to be left as it is.
-func (r *run) asked(f follow, k attr.Task, c *Change) bool {
-	i := slices.IndexFunc(f.asked, func(s attr.Setting) bool { return s.Attribute == c.Attribute })
-	if i < 0 || c.Attribute != attr.Policy && c.Attribute != attr.Slice && c.Attribute != attr.Clamp {
+func (r *run) asked(s attr.Setting, k attr.Task, c *Change) bool {
+	if c.Attribute != attr.Policy && c.Attribute != attr.Slice && c.Attribute != attr.Clamp {
 		return true
 	}
-	c.After = f.asked[i].Value
+	c.After = s.Value
 	r.t.NewView().Prepare(k, c)
 	if c.Status == attr.Refused {
 		return false
@@ -278,11 +271,14 @@ func (r *run) elsewhere(f follow, c Change) bool {
 	})
 }
 
-// adopt adds changes of new threads to the result, after recording those that are
-// still to be made. Where the disk is full they are not made, and are told.
-func (r *run) adopt(found []Change) (changed bool, err error) {
+// adopt adds changes of new threads to the result, and makes those that are still to be
+// made once they are recorded. Where the disk is full they are not made, and are told.
+func (r *run) adopt(ctx context.Context, found []Change) (changed bool, err error) {
 	var planned []Change
+	seen := map[kernel.TID]bool{}
 	for _, c := range found {
+		r.markHandled(c)
+		seen[c.TID] = true
 		if c.Status == attr.Planned {
 			planned = append(planned, c)
 		}
@@ -297,11 +293,10 @@ func (r *run) adopt(found []Change) (changed bool, err error) {
 	} else if err != nil && !journal.Unwritable(err) {
 		return false, err
 	}
-	seen := map[kernel.TID]bool{}
-	for _, c := range found {
-		seen[c.TID] = true
-	}
 	r.result.Newborn += len(seen)
 	r.result.Changes = append(r.result.Changes, found...)
-	return len(planned) > 0, nil
+	if len(planned) == 0 {
+		return false, nil
+	}
+	return true, r.make(ctx, r.result.Changes[len(r.result.Changes)-len(found):])
 }

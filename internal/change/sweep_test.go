@@ -90,6 +90,13 @@ func assertCPUs(t *testing.T, want map[kernel.TID]cpuset.Set) {
 	}
 }
 
+// more is a Sweep whose plan is not made anew.
+type more func(context.Context) ([]change.Request, error)
+
+func (more) Again(_ context.Context, p change.Plan) (change.Plan, error) { return p, nil }
+
+func (m more) More(ctx context.Context) ([]change.Request, error) { return m(ctx) }
+
 func TestSweep(t *testing.T) {
 	all, first, last := twoCPUs(t)
 	s := startShell(t)
@@ -99,10 +106,10 @@ func TestSweep(t *testing.T) {
 	tuner := recorded(t)
 	p := plan(t, tuner, []change.Request{one(s.pid, last), one(mortal, last)})
 	asked := 0
-	p.Sweep = &change.Sweep{AtTicks: at, Again: func(context.Context) ([]change.Request, error) {
+	p.AtTicks, p.Sweep = at, more(func(context.Context) ([]change.Request, error) {
 		asked++
 		return []change.Request{one(late, last), one(s.pid, all)}, nil // the shell had its turn
-	}}
+	})
 	s.start("kill -9 " + strconv.Itoa(int(mortal)))
 	require.Eventually(t, func() bool {
 		st, err := proc.Stat(mortal)
@@ -130,12 +137,12 @@ func TestSweepUndoneMeanwhile(t *testing.T) {
 	s := startShell(t)
 	tuner := recorded(t)
 	p := plan(t, tuner, []change.Request{one(s.pid, last)})
-	p.Sweep = &change.Sweep{AtTicks: nowTicks()}
+	p.AtTicks = nowTicks()
 	carry(t, tuner, p)
 	nowTicks()
 	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
 	require.NoError(t, err)
-	p.Again = nil // it is no later than its start
+	p.Undo.IDs = nil // it is no later than its start
 	born, own := s.start("sleep 600"), s.start("sleep 60")
 	assertCPUs(t, map[kernel.TID]cpuset.Set{born: last})
 	setCPUs(t, own, first)
@@ -155,7 +162,7 @@ func TestSweepStacked(t *testing.T) {
 			requests = append(requests, one(pid, cpus))
 		}
 		p := plan(t, tuner, requests)
-		p.Sweep = &change.Sweep{AtTicks: nowTicks()}
+		p.AtTicks = nowTicks()
 		carry(t, tuner, p)
 		nowTicks()
 	}

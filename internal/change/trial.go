@@ -12,15 +12,10 @@ import (
 	"piton/internal/kernel"
 )
 
-// Trial is settings of the same tasks that are tried in turn on the live machine.
-type Trial struct {
-	// Run tries. It is called when what may be set is recorded and the guard stands. What
-	// was there is restored after it in any case.
-	Run func(ctx context.Context, set SetCandidate) error
-	// Found is what Run found out, in words; set by Run, for the journal.
-	Found string
-	plans []Plan // of candidates 1 and on
-}
+// Try tries settings of the same tasks in turn on the live machine. It is called when what may
+// be set is recorded and the guard stands, and what was there is restored after it in any case.
+// What it found out, in words, is for the journal.
+type Try func(ctx context.Context, set SetCandidate) (found string, err error)
 
 // SetCandidate puts a candidate in force for each thread, 0 is what was there before. Its error Is
 // ErrOvertaken when somebody else has set one of the values meanwhile, ErrTooLate when
@@ -36,16 +31,16 @@ var ErrOvertaken = errors.New("changed by someone else meanwhile")
 // PlanTrial plans a trial of candidates, each of them requests, for the same targets mostly.
 // Carried out, it is one entry of the journal under one guard, and leaves everything as it
 // was; what is to stay is another plan. Without Consent.RevertAfter it would leave what it
-// tries if it were killed, so that is an error of Carry.
-func (t *Tuner) PlanTrial(ctx context.Context, candidates [][]Request, run func(context.Context, SetCandidate) error) (Plan, error) {
-	all := Plan{Trial: &Trial{Run: run}}
+// tries if it were killed, so that is an error of Try.
+func (t *Tuner) PlanTrial(ctx context.Context, candidates [][]Request) (Plan, error) {
+	all := Plan{candidates: []Plan{}}
 	index := map[attr.Key]int{}
 	for _, requests := range candidates {
 		p, err := t.Plan(ctx, requests)
 		if err != nil {
 			return Plan{}, err
 		}
-		all.Trial.plans = append(all.Trial.plans, p)
+		all.candidates = append(all.candidates, p)
 		all.Requests = append(all.Requests, requests...)
 		if len(p.follow) > len(all.follow) { // a candidate may be of more targets than others
 			all.follow = p.follow
@@ -88,10 +83,15 @@ func (t *Tuner) PlanTrial(ctx context.Context, candidates [][]Request, run func(
 	return all, nil
 }
 
+// Try is Carry for a plan of PlanTrial.
+func (t *Tuner) Try(ctx context.Context, plan Plan, consent Consent, try Try) (Outcome, error) {
+	return t.carry(ctx, plan, consent, try)
+}
+
 // backTries is how often what could not be restored is tried again.
 const backTries = 5
 
-// trial is a Trial under way.
+// trial is one under way.
 type trial struct {
 	*run
 	entry   Entry // as it would be restored
@@ -110,12 +110,12 @@ type tried struct {
 }
 
 // try carries the trial out, and restores what was there; what cannot be is in the result.
-func (r *run) try(ctx context.Context) error {
+func (r *run) try(ctx context.Context, try Try) (err error) {
 	rec := r.record(r.result.only(attr.Planned))
 	tr := &trial{run: r, known: map[attr.ID]bool{}, entry: Entry{ID: r.result.Entry, Ticks: rec.Ticks, Targets: rec.Targets, Changes: rec.Changes}}
 	for _, c := range rec.Changes {
-		its := tried{Change: c, values: make([]attr.Value, len(r.plan.Trial.plans)+1), last: c.Before}
-		for i, p := range r.plan.Trial.plans {
+		its := tried{Change: c, values: make([]attr.Value, len(r.plan.candidates)+1), last: c.Before}
+		for i, p := range r.plan.candidates {
 			k := slices.IndexFunc(p.Changes, func(o Change) bool { return o.Key() == c.Key() && o.Status == attr.Planned })
 			if k >= 0 {
 				its.values[i+1] = p.Changes[k].After
@@ -126,7 +126,7 @@ func (r *run) try(ctx context.Context) error {
 	}
 	r.free()
 	r.trying = true
-	err := r.plan.Trial.Run(ctx, tr.put)
+	r.tried, err = try(ctx, tr.put)
 	if late := r.relock(); late != nil {
 		r.warn(fmt.Sprintf("what was there is restored while another piton may be changing it: %v", late))
 	}
@@ -152,7 +152,7 @@ func (tr *trial) put(of func(kernel.TID) int) error {
 			continue
 		}
 		candidate := of(c.TID)
-		if candidate < 0 || candidate > len(tr.plan.Trial.plans) {
+		if candidate < 0 || candidate > len(tr.plan.candidates) {
 			return fmt.Errorf("candidate %d: there is none", candidate)
 		}
 		err := tr.give(c, candidate)
@@ -380,7 +380,7 @@ func (r *run) leaveTrials() error {
 	}
 	guards, err := r.t.o.Guards.List()
 	// No trial waits for a confirmation, and the journal need not be read for those that do.
-	concerns := func(g GuardState) bool { return !g.Waiting || r.plan.Trial != nil }
+	concerns := func(g GuardState) bool { return !g.Waiting || r.plan.candidates != nil }
 	if err != nil || !slices.ContainsFunc(guards, concerns) {
 		return err
 	}
@@ -425,7 +425,7 @@ func (r *run) temporary(g GuardState, c Change) string {
 		return fmt.Sprintf("entry %d is a search that has lost its guard; piton undo %d first", g.Entry, g.Entry)
 	case trial:
 		return fmt.Sprintf("entry %d, a search, is being reverted; run the command again", g.Entry)
-	case r.plan.Trial != nil && !g.Lost && (c.Took() || c.Status == attr.Planned):
+	case r.plan.candidates != nil && !g.Lost && (c.Took() || c.Status == attr.Planned):
 		return fmt.Sprintf("entry %d may still be reverted; piton keep %d keeps it, piton undo %d reverts it now", g.Entry, g.Entry, g.Entry)
 	}
 	return ""

@@ -22,17 +22,19 @@ import (
 func tryCPUs(t *testing.T, m *changetest.Machine, g *guards, run func(set change.SetCandidate) error) (change.Outcome, error) {
 	t.Helper()
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: g})
-	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10), pinTo(2, 10)},
-		func(_ context.Context, set change.SetCandidate) error { return run(set) })
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10), pinTo(2, 10)})
 	require.NoError(t, err)
-	_, err = tuner.Carry(t.Context(), p, change.Consent{})
+	const found = "CPU 2 is no better"
+	try := func(_ context.Context, set change.SetCandidate) (string, error) { return found, run(set) }
+	_, err = tuner.Try(t.Context(), p, change.Consent{}, try)
 	require.ErrorContains(t, err, "under a guard only")
-	p.Trial.Found = "CPU 2 is no better"
-	out, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+	_, err = tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+	require.ErrorContains(t, err, "under a guard only")
+	out, err := tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, try)
 	entries, _, readErr := tuner.Entries()
 	require.NoError(t, readErr)
 	require.Len(t, entries, 1, "one entry, however often it was set")
-	assert.Equal(t, p.Trial.Found, entries[0].Reason)
+	assert.Equal(t, found, entries[0].Reason)
 	for _, c := range entries[0].Changes {
 		assert.Empty(t, c.Tried, "it has ended")
 	}
@@ -78,12 +80,12 @@ func TestTrialIsNotMadeOfWhatMayBeReverted(t *testing.T) {
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: g})
 	apply(t, tuner, pinTo(3, 10))
 	try := func(pid kernel.TID) (ran bool, out change.Outcome) {
-		p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, pid)}, func(_ context.Context, set change.SetCandidate) error {
-			ran = true
-			return set(change.All(1))
-		})
+		p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, pid)})
 		require.NoError(t, err)
-		out, err = tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+		out, err = tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
+			ran = true
+			return "", set(change.All(1))
+		})
 		require.NoError(t, err)
 		return ran, out
 	}
@@ -104,7 +106,9 @@ func TestTrialThatHasLostItsGuard(t *testing.T) {
 	m.Spawn(10, 10)
 	o := change.Options{Journal: changetest.Journal(t), Guards: &guards{}}
 	tuner := m.Tuner(o)
-	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)}, func(_ context.Context, set change.SetCandidate) error {
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)})
+	require.NoError(t, err)
+	_, err = tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
 		require.NoError(t, set(change.All(1)))
 		o.Guards = &guards{others: []change.GuardState{{Entry: 1}}}
 		out := apply(t, m.Tuner(o), pinTo(2, 10))
@@ -115,10 +119,8 @@ func TestTrialThatHasLostItsGuard(t *testing.T) {
 		undo(t, m.Tuner(o), change.UndoRequest{IDs: []uint64{1}})
 		assert.Equal(t, []string{"0-3"}, masks(m, 10))
 		assert.Equal(t, 1, apply(t, m.Tuner(o), pinTo(2, 10)).Count(attr.Done))
-		return nil
+		return "", nil
 	})
-	require.NoError(t, err)
-	_, err = tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
 	require.NoError(t, err)
 }
 
@@ -215,21 +217,20 @@ func TestGuardKnowsWhatACpusetLeavesOfATrial(t *testing.T) {
 	m.Write("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-1\n")
 	m.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1)})
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: &guards{}})
-	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pin(change.ScopeProcess, cpuset.Of(1, 2), 10), pinTo(0, 10)},
-		func(_ context.Context, set change.SetCandidate) error {
-			require.NoError(t, set(change.All(1)))
-			m.SpawnAs(20, 20, kernelfake.Task{Affinity: m.Task(10).Affinity, Start: 3000})
-			m.Tasks[20].PPID = 10
-			require.NoError(t, set(change.All(2)))
-			entries, _, err := tuner.Entries()
-			require.NoError(t, err)
-			_, _, err = m.Tuner(bare).Revert(t.Context(), entries[0], map[attr.Key]bool{}, func() bool { return false })
-			require.NoError(t, err)
-			assert.Equal(t, []string{"0-1", "0-1"}, masks(m, 10, 20))
-			return nil
-		})
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pin(change.ScopeProcess, cpuset.Of(1, 2), 10), pinTo(0, 10)})
 	require.NoError(t, err)
-	_, err = tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+	_, err = tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
+		require.NoError(t, set(change.All(1)))
+		m.SpawnAs(20, 20, kernelfake.Task{Affinity: m.Task(10).Affinity, Start: 3000})
+		m.Tasks[20].PPID = 10
+		require.NoError(t, set(change.All(2)))
+		entries, _, err := tuner.Entries()
+		require.NoError(t, err)
+		_, _, err = m.Tuner(bare).Revert(t.Context(), entries[0], map[attr.Key]bool{}, func() bool { return false })
+		require.NoError(t, err)
+		assert.Equal(t, []string{"0-1", "0-1"}, masks(m, 10, 20))
+		return "", nil
+	})
 	require.NoError(t, err)
 }
 
@@ -239,15 +240,14 @@ func TestTrialThatCannotReadBack(t *testing.T) {
 	h.Write("sys/fs/cgroup/cpuset/cpuset.effective_cpus", "0-1\n")
 	h.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1)})
 	tuner := h.tuner(change.Options{Journal: changetest.Journal(t), Guards: &guards{}})
-	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pin(change.ScopeProcess, cpuset.Of(1, 2), 10)},
-		func(_ context.Context, set change.SetCandidate) error {
-			h.Before("SetAffinity", 10, func() {
-				h.affinity = map[kernel.TID]func() error{10: func() error { return syscall.EINVAL }}
-			})
-			return set(change.All(1))
-		})
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pin(change.ScopeProcess, cpuset.Of(1, 2), 10)})
 	require.NoError(t, err)
-	_, err = tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+	_, err = tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
+		h.Before("SetAffinity", 10, func() {
+			h.affinity = map[kernel.TID]func() error{10: func() error { return syscall.EINVAL }}
+		})
+		return "", set(change.All(1))
+	})
 	require.ErrorIs(t, err, syscall.EINVAL)
 	assert.Equal(t, []string{"0-1"}, masks(h.Machine, 10))
 }
@@ -257,15 +257,15 @@ func TestTrialThatCannotLookForChildren(t *testing.T) {
 	h := &hooked{Machine: changetest.New(t)}
 	h.Spawn(10, 10)
 	tuner := h.tuner(change.Options{Journal: changetest.Journal(t), Guards: &guards{}})
-	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)}, func(_ context.Context, set change.SetCandidate) error {
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)})
+	require.NoError(t, err)
+	out, err := tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
 		require.NoError(t, set(change.All(1)))
 		h.SpawnAs(20, 20, kernelfake.Task{Affinity: cpuset.Of(1), Start: 3000})
 		h.Tasks[20].PPID = 10
 		h.unlisted = syscall.EMFILE
-		return nil
+		return "", nil
 	})
-	require.NoError(t, err)
-	out, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
 	require.NoError(t, err)
 	assert.True(t, out.Unsettled)
 	h.unlisted = nil

@@ -23,6 +23,8 @@ type UndoRequest struct {
 	Force bool      `json:"force,omitempty"` // also what somebody else has changed since
 	// Reason is why, for the journal.
 	Reason string `json:"reason,omitempty"`
+
+	unrecorded map[uint64]bool // entries that count as undone, though the journal does not say so
 }
 
 // ErrNothingToUndo is the error for an empty choice.
@@ -46,7 +48,7 @@ func (t *Tuner) Undo(ctx context.Context, q UndoRequest) (Outcome, error) {
 // Refused, unless forced. Where the journal cannot be written the last entries are those of
 // which something is in force, by what the kernel says.
 func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
-	plan, err := t.planUndo(ctx, q, nil)
+	plan, err := t.planUndo(ctx, q)
 	if t.o.Writer == nil || len(q.IDs) > 0 || q.All || !q.Since.IsZero() || !plan.lapsedAll() {
 		return plan, err
 	}
@@ -54,16 +56,16 @@ func (t *Tuner) PlanUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 	if !journal.Unwritable(full) {
 		return plan, err
 	}
-	unrecorded := map[uint64]bool{}
+	q.unrecorded = map[uint64]bool{}
 	for plan.lapsedAll() {
 		for _, id := range plan.Undoes {
-			unrecorded[id] = true
+			q.unrecorded[id] = true
 		}
-		if plan, err = t.planUndo(ctx, q, unrecorded); err != nil {
+		if plan, err = t.planUndo(ctx, q); err != nil {
 			break
 		}
 	}
-	why := fmt.Sprintf("%s: nothing is left in force, which cannot be recorded: %v", named(unrecorded), full)
+	why := fmt.Sprintf("%s: nothing is left in force, which cannot be recorded: %v", named(q.unrecorded), full)
 	if errors.Is(err, ErrNothingToUndo) {
 		return Plan{}, fmt.Errorf("%w; %s", ErrNothingToUndo, why)
 	}
@@ -88,8 +90,7 @@ func named(entries map[uint64]bool) string {
 	return "entries " + text
 }
 
-// planUndo is PlanUndo with entries that count as undone, though the journal does not say so.
-func (t *Tuner) planUndo(ctx context.Context, q UndoRequest, unrecorded map[uint64]bool) (Plan, error) {
+func (t *Tuner) planUndo(ctx context.Context, q UndoRequest) (Plan, error) {
 	if t.o.Journal == nil {
 		return Plan{}, ErrNoJournal
 	}
@@ -97,8 +98,7 @@ func (t *Tuner) planUndo(ctx context.Context, q UndoRequest, unrecorded map[uint
 	if err != nil {
 		return Plan{}, err
 	}
-	u := t.undoer(q, undoneAll(entries, unrecorded))
-	u.unrecorded = unrecorded
+	u := t.undoer(q, undoneAll(entries, q.unrecorded))
 	u.plan.Reason = q.Reason
 	for _, d := range damage {
 		u.plan.Warnings = append(u.plan.Warnings, Note(d.Error()))
@@ -116,47 +116,21 @@ func (t *Tuner) planUndo(ctx context.Context, q UndoRequest, unrecorded map[uint
 	if err := u.all(ctx, chosen); err != nil {
 		return Plan{}, err
 	}
-	u.plan.inForce = func(ctx context.Context) ([]Request, error) { return u.inForce(ctx, chosen) }
-	if slices.ContainsFunc(u.goals, func(g *goal) bool { return !g.IsFile() }) {
-		u.plan.Sweep = &Sweep{Again: u.plan.inForce} // tasks born meanwhile, from parents that still had what was set
-	}
-	if len(u.q.IDs) > 0 { // not what else has been made, or undone, by the time of the lock
-		u.plan.Again = func(ctx context.Context) (Plan, error) { return t.planUndo(ctx, u.q, unrecorded) }
-	}
+	u.plan.Undo, u.plan.chosen, u.plan.entries = &u.q, chosen, u.entries
 	return u.plan, nil
 }
 
-// inForce asks for what there is to restore of the entries by now.
-func (u *undoer) inForce(ctx context.Context, chosen map[uint64]bool) ([]Request, error) {
-	now := u.t.undoer(u.q, u.reread())
-	now.unconfirmed = u.unconfirmed
-	if err := now.all(ctx, chosen); err != nil {
-		return nil, err
-	}
-	var out []Request
-	for _, c := range now.plan.Changes {
-		switch {
-		case c.Status != attr.Planned:
-		case c.IsFile():
-			out = append(out, Request{Files: []attr.FileSetting{attr.SetFile(c.Attribute, c.Path, c.Name, c.After)}})
-		default:
-			out = append(out, Request{
-				Targets: []Target{{TID: c.TID, StartTicks: c.StartTicks, Scope: ScopeThread}},
-				Set:     []attr.Setting{{Attribute: c.Attribute, Value: c.After}}, Restore: true,
-			})
-		}
-	}
-	return out, nil
-}
-
-// reread returns the journal's entries as they are now, or those of the plan if it cannot be
-// read: an undo that has begun does not end half way for that.
-func (u *undoer) reread() []Entry {
-	entries, _, err := u.t.o.Journal.Entries()
+// inForce plans to restore what there is of the undone entries by now. An undo that has begun
+// does not end half way where the journal cannot be read any more.
+func (r *run) inForce(ctx context.Context) (Plan, error) {
+	entries, _, err := r.t.o.Journal.Entries()
 	if err != nil {
-		return u.entries
+		entries = r.plan.entries
 	}
-	return undoneAll(entries, u.unrecorded)
+	u := r.t.undoer(*r.plan.Undo, undoneAll(entries, r.plan.Undo.unrecorded))
+	u.plan.unconfirmed = r.plan.unconfirmed
+	err = u.all(ctx, r.plan.chosen)
+	return u.plan, err
 }
 
 // undoneAll returns entries of which some are undone by now, after all others.

@@ -135,7 +135,7 @@ func TestUndoLooksAgainBeforeItActs(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []string{"affinity 1 to 0-3: planned"}, brief(p.Changes))
 		if !again {
-			p.Again = nil
+			p.Undo.IDs = nil
 		}
 		require.NoError(t, m.SetAffinity(10, cpuset.Of(3))) // while the user thinks
 		outcome := carry(t, tuner, p)
@@ -169,7 +169,7 @@ func TestUndoWhileAGuardReverts(t *testing.T) {
 	apply(t, tuner, changetest.Pin(change.ScopeProcess, cpuset.Of(0, 1, 2, 3), 10))
 	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
 	require.NoError(t, err)
-	p.Again = nil
+	p.Undo.IDs = nil
 	reverted, outcome, err := m.Tuner(change.Options{Journal: j}).Revert(t.Context(), changetest.Entries(t, j)[0], map[attr.Key]bool{}, func() bool { return false })
 	require.NoError(t, err)
 	_, err = tuner.Record(reverted, outcome)

@@ -195,7 +195,7 @@ func TestUndoRestoresNothingUnconfirmed(t *testing.T) {
 			if tt.reverted {
 				p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{IDs: []uint64{1}})
 				require.NoError(t, err)
-				p.Origin.Kind, p.Again = journal.ByGuard, nil
+				p.Origin.Kind, p.Undo.IDs = journal.ByGuard, nil
 				assert.Equal(t, []uint64(nil), carry(t, tuner, p).Undone)
 			}
 			outcome := undo(t, tuner, change.UndoRequest{Last: 1})

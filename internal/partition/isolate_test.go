@@ -158,14 +158,13 @@ func TestMachinePlansAgain(t *testing.T) {
 	}
 	plan, out, err := m.Isolate(t.Context(), cpuset.Of(online.Last()))
 	require.NoError(t, err)
-	again, err := plan.Again(t.Context())
+	again, err := plan.Sweep.Again(t.Context(), plan)
 	require.NoError(t, err)
 	for _, p := range []change.Plan{plan, again} {
 		require.Len(t, p.Needs, 1)
 		assert.Equal(t, change.Isolation, p.Needs[0].Danger)
 		assert.Contains(t, p.Danger(), "leaves "+out.Rest.InWords()+" for everything else")
 		assert.NotNil(t, p.Sweep)
-		assert.NotNil(t, p.Again)
 	}
 }
 

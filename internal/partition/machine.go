@@ -38,17 +38,8 @@ func (m Machine) Isolate(ctx context.Context, cpus cpuset.Set) (change.Plan, Iso
 		return change.Plan{}, Isolation{}, err
 	}
 	past := Past(entries)
-	apart := past.Apart()
-	look := func() (Facts, Isolation, error) {
-		f, err := read()
-		if err != nil {
-			return f, Isolation{}, err
-		}
-		f.Reserved, f.Limit = f.Reserved.Or(apart), m.Tuner.Cpuset
-		out, err := Isolate(f, cpus)
-		return f, out, err
-	}
-	f, out, err := look()
+	s := isolating{m, cpus, past.Apart(), read}
+	f, out, err := s.look()
 	if err != nil {
 		return change.Plan{}, out, err
 	}
@@ -58,18 +49,38 @@ func (m Machine) Isolate(ctx context.Context, cpus cpuset.Set) (change.Plan, Iso
 	}
 	plan.Origin = journal.Origin{Kind: journal.ByIsolate, CPUs: cpus}
 	plan.Changes = out.cede(living(plan.Changes))
-	plan.Sweep = &change.Sweep{AtTicks: f.Ticks, Again: func(context.Context) ([]change.Request, error) {
-		_, again, err := look()
-		return again.Requests, err
-	}}
-	plan.Again = func(ctx context.Context) (change.Plan, error) {
-		again, _, err := m.Isolate(ctx, cpus)
-		return again, err
-	}
+	plan.Sweep, plan.AtTicks = s, f.Ticks
 	f.warn(&plan)
 	plan.Need(change.Isolation, "isolating %s leaves %s for everything else, this screen and the SSH line included",
 		cpus.InWords(), out.Rest.InWords())
 	return plan, out, nil
+}
+
+// isolating is the Sweep of a plan that isolates CPUs.
+type isolating struct {
+	Machine
+	cpus, apart cpuset.Set
+	read        func() (Facts, error)
+}
+
+func (s isolating) look() (Facts, Isolation, error) {
+	f, err := s.read()
+	if err != nil {
+		return f, Isolation{}, err
+	}
+	f.Reserved, f.Limit = f.Reserved.Or(s.apart), s.Tuner.Cpuset
+	out, err := Isolate(f, s.cpus)
+	return f, out, err
+}
+
+func (s isolating) Again(ctx context.Context, _ change.Plan) (change.Plan, error) {
+	plan, _, err := s.Isolate(ctx, s.cpus)
+	return plan, err
+}
+
+func (s isolating) More(context.Context) ([]change.Request, error) {
+	_, out, err := s.look()
+	return out.Requests, err
 }
 
 // warn says what the plan does not touch.
@@ -126,16 +137,8 @@ func (m Machine) Include(ctx context.Context, cpus cpuset.Set, force bool) (plan
 	if err != nil {
 		return plan, err
 	}
-	read, past := m.reader(), pastFor(entries, cpus, force)
-	look := func() (Facts, Inclusion, error) {
-		f, err := read()
-		if err != nil {
-			return f, Inclusion{}, err
-		}
-		out, err := Include(f, cpus, past, force)
-		return f, out, err
-	}
-	f, out, err := look()
+	s := including{m, cpus, pastFor(entries, cpus, force), force, m.reader()}
+	f, out, err := s.look()
 	if err == nil && len(out.Undo) > 0 {
 		plan, err = m.Tuner.PlanUndo(ctx, change.UndoRequest{IDs: out.Undo, Force: force})
 	}
@@ -153,15 +156,38 @@ func (m Machine) Include(ctx context.Context, cpus cpuset.Set, force bool) (plan
 	for _, n := range out.Notes {
 		plan.Warnings = append(plan.Warnings, change.Note(n))
 	}
-	plan.Sweep = &change.Sweep{AtTicks: f.Ticks, Again: func(context.Context) ([]change.Request, error) {
-		_, again, err := look()
-		if notThere := Error(""); errors.As(err, &notThere) {
-			err = nil // nothing is left to restore
-		}
-		return again.Requests, err
-	}}
-	plan.Again = func(ctx context.Context) (change.Plan, error) { return m.Include(ctx, cpus, force) }
+	plan.Sweep, plan.AtTicks = s, f.Ticks
 	return plan, nil
+}
+
+// including is the Sweep of a plan that includes CPUs.
+type including struct {
+	Machine
+	cpus  cpuset.Set
+	past  History
+	force bool
+	read  func() (Facts, error)
+}
+
+func (s including) look() (Facts, Inclusion, error) {
+	f, err := s.read()
+	if err != nil {
+		return f, Inclusion{}, err
+	}
+	out, err := Include(f, s.cpus, s.past, s.force)
+	return f, out, err
+}
+
+func (s including) Again(ctx context.Context, _ change.Plan) (change.Plan, error) {
+	return s.Include(ctx, s.cpus, s.force)
+}
+
+func (s including) More(context.Context) ([]change.Request, error) {
+	_, out, err := s.look()
+	if _, notThere := errors.AsType[Error](err); notThere {
+		err = nil // nothing is left to restore
+	}
+	return out.Requests, err
 }
 
 // merge adds a plan to that of an undo; where both are about the same, the added

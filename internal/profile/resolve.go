@@ -12,7 +12,7 @@ import (
 
 // Resolve finds what the profile means on the machine, and compares.
 func Resolve(p *Profile, s *State) *Resolution {
-	r := &resolver{s: s, out: &Resolution{Ticks: s.Ticks}, index: map[wantKey]int{}, threads: map[kernel.TID][]*sample.Task{}}
+	r := &resolver{s: s, out: &Resolution{Ticks: s.Ticks}, index: map[attr.Key]int{}, threads: map[kernel.TID][]*sample.Task{}}
 	for i := range s.Tasks {
 		if t := s.Tasks[i]; t.TGID != s.Self && t.ID != nil {
 			r.threads[t.TGID] = append(r.threads[t.TGID], t)
@@ -38,18 +38,12 @@ func Resolve(p *Profile, s *State) *Resolution {
 type resolver struct {
 	s       *State
 	out     *Resolution
-	index   map[wantKey]int // into out.Wants, so that the last item wins
+	index   map[attr.Key]int // into out.Wants, so that the last item wins
 	threads map[kernel.TID][]*sample.Task
 }
 
-type wantKey struct {
-	tid       kernel.TID
-	path      string
-	attribute attr.Attribute
-}
-
 func (r *resolver) add(w Want) {
-	key := wantKey{w.TID, w.Path, w.Attribute}
+	key := attr.Key{ID: attr.ID{TID: w.TID}, Attribute: w.Attribute, Path: w.Path}
 	if i, ok := r.index[key]; ok {
 		r.out.Wants[i] = w
 		return

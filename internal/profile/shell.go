@@ -7,9 +7,6 @@ import (
 	"piton/internal/kernel"
 )
 
-// ioClasses are ionice's numbers (ionice(1)).
-var ioClasses = map[kernel.IOClass]int{kernel.IONone: 0, kernel.IORealTime: 1, kernel.IOBestEffort: 2, kernel.IOIdle: 3}
-
 // Shell writes a script that gives every thread of a process, its only argument,
 // the settings of p with the tools of util-linux and coreutils.
 func Shell(p UnitSettings) []byte {
@@ -43,7 +40,7 @@ done
 `
 
 func (p *UnitSettings) ionice() string {
-	text := fmt.Sprintf("-c %d", ioClasses[p.IOPrio.Class])
+	text := fmt.Sprintf("-c %d", p.IOPrio.Class) // ionice(1) has the kernel's numbers
 	if p.IOPrio.Class == kernel.IORealTime || p.IOPrio.Class == kernel.IOBestEffort {
 		text += fmt.Sprintf(" -n %d", p.IOPrio.Level)
 	}

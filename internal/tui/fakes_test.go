@@ -161,7 +161,7 @@ func (f *fakeTuning) Choose(now *model.Model, targets []change.Target, t action.
 func (f *fakeTuning) planRequests(requests []change.Request) change.Plan {
 	f.plans++
 	f.requests = requests
-	p := change.Plan{Requests: requests, Warnings: f.warnings}
+	p := change.Plan{Order: change.Order{Requests: requests}, Warnings: f.warnings}
 	for _, r := range requests {
 		for _, file := range r.Files {
 			p.Changes = append(p.Changes, change.Change{Object: attr.Object{Path: file.Path, Name: file.Name}, Attribute: file.Attribute,

@@ -230,7 +230,7 @@ type Elevate func(o change.Order, done func(change.Outcome, error) tea.Msg) tea.
 func (r *request) asOrder() change.Order {
 	o := r.Order
 	if !r.Partitions() {
-		o = r.Plan.Order()
+		o = r.Elsewhere()
 	}
 	o.Consent = r.consent()
 	return o

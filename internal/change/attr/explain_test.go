@@ -231,11 +231,11 @@ func TestMemoryRefusalsSayWhy(t *testing.T) {
 		{syscall.ENOSYS, nil, "this kernel has no NUMA nodes (CONFIG_NUMA): there is one memory for all CPUs"},
 	} {
 		m := changetest.New(t)
-		m.TwoNodes()
+		twoNodes(m)
 		m.Spawn(10, 10)
-		m.Write("proc/10/numa_maps", changetest.OnNode0)
+		m.Write("proc/10/numa_maps", onNode0)
 		m.Fail("MigratePages", 10, tt.errno)
-		outcome := changetest.Apply(t, m.Tuner(withRights(tt.rights)), changetest.Follows(cpuset.Of(2), 10))
+		outcome := changetest.Apply(t, m.Tuner(withRights(tt.rights)), follows(cpuset.Of(2), 10))
 		require.Len(t, outcome.Changes, 2)
 		assert.Equal(t, attr.Done, outcome.Changes[0].Status, "the pin is not held back by it")
 		assert.Equal(t, attr.Failed, outcome.Changes[1].Status)

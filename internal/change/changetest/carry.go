@@ -1,7 +1,6 @@
 package changetest
 
 import (
-	"bytes"
 	"path/filepath"
 	"testing"
 
@@ -94,14 +93,4 @@ func Entries(tb testing.TB, j *journal.Journal) []change.Entry {
 	require.NoError(tb, err)
 	require.Empty(tb, damage)
 	return entries
-}
-
-// Follows asks for CPUs, and for the memory to be near them.
-func Follows(cpus cpuset.Set, tids ...kernel.TID) []change.Request {
-	return Set([]attr.Setting{attr.SetAffinity(cpus), attr.SetMemoryNear(cpus)}, tids...)
-}
-
-// Is reports whether a line that is to be written is a record of a kind.
-func Is(line []byte, kind journal.Kind) bool {
-	return bytes.Contains(line, []byte(`"kind":"`+string(kind)+`"`))
 }

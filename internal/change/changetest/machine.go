@@ -244,13 +244,3 @@ func (m *Machine) Autogroup(pid kernel.TID) (string, int, error) {
 
 // Sysctl is part of attr.Processes.
 func (m *Machine) Sysctl(name string) (int64, error) { return m.Sysctls[name], nil }
-
-// OnNode0 is the numa_maps of a process with 100 pages.
-const OnNode0 = "400000 default file=/bin/x mapped=8 N0=8 kernelpagesize_kB=4\n7f0000 default anon=92 N0=92 kernelpagesize_kB=4\n"
-
-// TwoNodes gives the machine two NUMA nodes of two CPUs.
-func (m *Machine) TwoNodes() {
-	m.Write("sys/devices/system/node/has_memory", "0-1\n")
-	m.Write("sys/devices/system/node/node0/cpulist", "0-1\n")
-	m.Write("sys/devices/system/node/node1/cpulist", "2-3\n")
-}

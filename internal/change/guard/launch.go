@@ -146,7 +146,6 @@ func (g *armed) awaitReady() error {
 
 var errEnded = errors.New("the guard has ended")
 
-// Tell is part of change.Guard.
 func (g *armed) Tell(line []byte) error {
 	wait := answerTime
 	if len(g.page.caveats()) > 0 {
@@ -179,7 +178,6 @@ func (g *armed) Keep() error {
 	return g.page.keep(Making, Waiting)
 }
 
-// Stands is part of change.Guard.
 func (g *armed) Stands() error {
 	there, _ := g.page.alive() // before its state, which an ended guard does not change
 	switch state := g.page.state(); {
@@ -193,7 +191,6 @@ func (g *armed) Stands() error {
 	return nil
 }
 
-// Dismiss is part of change.Guard.
 func (g *armed) Dismiss() error {
 	defer g.leave()
 	if !g.page.decide(Undone, Making, Waiting) {
@@ -212,12 +209,10 @@ func (g *armed) leave() {
 	}
 }
 
-// Status is part of change.Guard.
 func (g *armed) Status() change.GuardStatus {
 	return change.GuardStatus{PID: g.pid, Entry: g.page.word(wordEntry).Load(), After: g.after, Caveats: g.page.caveats()}
 }
 
-// Words is part of change.Guard.
 func (g *armed) Words() []string {
 	if slices.ContainsFunc(g.page.caveats(), func(c string) bool { return strings.HasPrefix(c, endedBySystemd) }) {
 		return []string{fmt.Sprintf("Process %d reverts it even if this screen is gone, unless systemd ends it with the session.", g.pid)}

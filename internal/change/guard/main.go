@@ -72,7 +72,7 @@ func prepare(pagePath, journalPath, user string) (*sentry, error) {
 		})
 	}
 	s := &sentry{
-		page: p, born: self.StartTicks, parent: socket(connFD), clock: machine{},
+		page: p, born: self.StartTicks, parent: socket(connFD),
 		bare:   tuner(nil, "piton guard"),
 		record: func(command string) *change.Tuner { return tuner(j, command) },
 		newer:  Launcher{Dir: filepath.Dir(pagePath), Journal: journalPath}.newer(p),
@@ -129,9 +129,9 @@ func spare() {
 // socket is the connection to the piton that started the guard.
 type socket int
 
-// await waits for bytes, for at most the given time; open is false when the other end
+// Await waits for bytes, for at most the given time; open is false when the other end
 // is closed and everything was read.
-func (s socket) await(most time.Duration) (data []byte, open bool) {
+func (s socket) Await(most time.Duration) (data []byte, open bool) {
 	ready, err := kernel.AwaitData(int(s), most)
 	if err != nil || !ready {
 		return nil, err == nil
@@ -144,7 +144,7 @@ func (s socket) await(most time.Duration) (data []byte, open bool) {
 	return buf[:max(0, n)], err == nil && n > 0
 }
 
-func (s socket) answer(b byte) { _ = kernel.WriteSocket(int(s), []byte{b}) }
+func (s socket) Answer(b byte) { _ = kernel.WriteSocket(int(s), []byte{b}) }
 
 // processName is what ps shows for a guard, at most 15 bytes (TASK_COMM_LEN).
 // It has nothing of piton's name, so that killing all pitons by name spares it.

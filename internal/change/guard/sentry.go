@@ -36,16 +36,9 @@ const (
 
 // sentry is the state of a guard. It has one thread, which waits for no other process.
 type sentry struct {
-	page   *page
-	born   uint64 // start of this process: what inherits a changed value started later, if the entry does not say
-	parent interface {
-		await(most time.Duration) (data []byte, open bool)
-		answer(byte)
-	}
-	clock interface {
-		Now() time.Duration
-		Sleep(time.Duration)
-	}
+	page    *page
+	born    uint64                             // start of this process: what inherits a changed value started later, if the entry does not say
+	parent  Link                               // to the piton that started it
 	bare    *change.Tuner                      // without a journal
 	record  func(command string) *change.Tuner // with one
 	newer   func() []uint64                    // entries after this one whose guards have not decided
@@ -87,7 +80,7 @@ func (s *sentry) watch() {
 // pause is how long there is nothing to look at, unless piton says something.
 func (s *sentry) pause() time.Duration {
 	due := time.Duration(s.page.word(wordDue).Load())
-	if s.gone || due > 0 && due-s.clock.Now() < calmStep {
+	if s.gone || due > 0 && due-s.page.host.Now() < calmStep {
 		return step
 	}
 	return calmStep
@@ -95,7 +88,7 @@ func (s *sentry) pause() time.Duration {
 
 // over reports whether all that could be reverted has ended. It looks once in beatTime.
 func (s *sentry) over() bool {
-	now := s.clock.Now()
+	now := s.page.host.Now()
 	if !s.entry.Finished || now-s.looked < beatTime {
 		return false
 	}
@@ -105,7 +98,7 @@ func (s *sentry) over() bool {
 
 // beat shows that the guard runs.
 func (s *sentry) beat() {
-	now := s.clock.Now()
+	now := s.page.host.Now()
 	s.page.word(wordBeat).Store(uint64(now))
 	if s.keepUp != nil && now-s.kept >= beatTime {
 		s.kept = now
@@ -123,7 +116,7 @@ func (s *sentry) why() string {
 		return "nothing was begun"
 	case s.gone && !s.entry.Finished:
 		return "piton ended in the middle of making it"
-	case due > 0 && s.clock.Now() >= due:
+	case due > 0 && s.page.host.Now() >= due:
 		return fmt.Sprintf("it was not confirmed within %v", time.Duration(s.page.word(wordAfter).Load()))
 	}
 	return ""
@@ -132,10 +125,10 @@ func (s *sentry) why() string {
 // listen takes what the parent says within a time.
 func (s *sentry) listen(most time.Duration) {
 	if s.gone {
-		s.clock.Sleep(most)
+		s.page.host.Sleep(most)
 		return
 	}
-	data, open := s.parent.await(most)
+	data, open := s.parent.Await(most)
 	s.gone = !open
 	s.rest = append(s.rest, data...)
 	for {
@@ -145,7 +138,7 @@ func (s *sentry) listen(most time.Duration) {
 		}
 		line := s.rest[:i+1]
 		s.rest = s.rest[i+1:]
-		s.parent.answer(s.hear(line))
+		s.parent.Answer(s.hear(line))
 	}
 }
 
@@ -158,7 +151,7 @@ func (s *sentry) hear(line []byte) byte {
 		return answerBad
 	}
 	if s.entry.ID == 0 || entry.Finished {
-		s.page.word(wordDue).Store(uint64(s.clock.Now()) + s.page.word(wordAfter).Load())
+		s.page.word(wordDue).Store(uint64(s.page.host.Now()) + s.page.word(wordAfter).Load())
 	}
 	s.lines, s.entry = lines, entry
 	s.page.setText(journalEnd, commandEnd, entry.Command)
@@ -240,7 +233,7 @@ func (s *sentry) back(why string, first bool) {
 func (s *sentry) write(why string, plan change.Plan, result change.Outcome) {
 	plan.Origin = journal.Origin{Kind: journal.ByGuard, Why: why}
 	command := journal.GuardCommand(s.entry.ID, why)
-	for end := s.clock.Now() + recordTime; s.clock.Now() < end; s.clock.Sleep(step) {
+	for end := s.page.host.Now() + recordTime; s.page.host.Now() < end; s.page.host.Sleep(step) {
 		s.beat()
 		if _, err := s.record(command).Record(plan, result); !errors.Is(err, journal.ErrBusy) {
 			return

@@ -50,7 +50,7 @@ func (m *Simulated) Arm(journal string, after time.Duration, pid kernel.TID, con
 	m.mu.Lock()
 	m.list = append(m.list, p)
 	m.mu.Unlock()
-	s := &Sentry{sentry{page: p, parent: simulatedLink{link}, clock: m, newer: m.Launcher(journal).newer(p)}}
+	s := &Sentry{sentry{page: p, parent: link, newer: m.Launcher(journal).newer(p)}}
 	epoch := func() time.Time { return time.Unix(0, int64(m.Now())) }
 	return s, &armed{page: p, after: after, pid: int(pid), conn: conn, now: epoch}
 }
@@ -91,8 +91,3 @@ func (m *Simulated) remove(p *page) {
 	defer m.mu.Unlock()
 	m.list = slices.DeleteFunc(m.list, func(o *page) bool { return o == p })
 }
-
-type simulatedLink struct{ Link }
-
-func (l simulatedLink) await(most time.Duration) ([]byte, bool) { return l.Await(most) }
-func (l simulatedLink) answer(b byte)                           { l.Answer(b) }

@@ -2,10 +2,8 @@ package journal
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 	"sync"
-	"syscall"
 )
 
 // Memory is a Store in memory, for tests and for the made-up machine of piton demo.
@@ -13,10 +11,6 @@ type Memory struct {
 	mu       sync.Mutex
 	data     []byte
 	replaced bool
-	// Full, when it is set, says whether the disk is full for what is to be written. Err
-	// is what a write fails with then; nil = ENOSPC.
-	Full func(data []byte) bool
-	Err  error
 }
 
 var _ Store = (*Memory)(nil)
@@ -41,18 +35,10 @@ func (s *Memory) Read(offset int64) ([]byte, bool, error) {
 }
 
 // Room is part of Store.
-func (s *Memory) Room(bytes int) error {
-	if s.Full != nil && s.Full(make([]byte, bytes)) {
-		return cmp.Or(s.Err, error(syscall.ENOSPC))
-	}
-	return nil
-}
+func (s *Memory) Room(int) error { return nil }
 
 // Append is part of Store.
 func (s *Memory) Append(data []byte) error {
-	if s.Full != nil && s.Full(data) {
-		return cmp.Or(s.Err, error(syscall.ENOSPC))
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.data = append(s.data, data...)

@@ -219,27 +219,29 @@ func (a *actor) trial() {
 	a.consent = change.Consent{RevertAfter: time.Duration(100+a.rng.IntN(3_000)) * time.Millisecond}
 	tuner := a.tuner("piton auto", true)
 	a.log("tries %+v, consent %+v", a.wishes, a.consent)
-	plan, err := tuner.PlanTrial(interruptible{context.Background(), a}, candidates, func(ctx context.Context, set change.SetCandidate) error {
+	try := func(ctx context.Context, set change.SetCandidate) (string, error) {
 		for range a.rng.IntN(8) {
 			candidate := a.rng.IntN(len(candidates) + 1)
 			err := set(change.All(candidate))
 			a.log("candidate %d: %v", candidate, err)
 			if err != nil {
-				return err
+				return "", err
 			}
 			if a.wait(a.world.now+time.Duration(a.rng.IntN(200))*time.Millisecond, nil); ctx.Err() != nil {
-				return ctx.Err()
+				return "", ctx.Err()
 			}
 		}
-		return nil
-	})
+		return "", nil
+	}
+	plan, err := tuner.PlanTrial(interruptible{context.Background(), a}, candidates)
 	a.planned = a.steps
 	a.log("has a plan")
 	if err != nil {
 		a.log("no plan: %v", err)
 		return
 	}
-	_, _ = a.carry(tuner, plan)
+	a.carried = a.steps
+	a.judge(tuner.Try(interruptible{context.Background(), a}, plan, a.consent, try))
 }
 
 // answer decides about the change, or leaves that to the guard.
@@ -296,21 +298,7 @@ func (a *actor) sweep() {
 	}
 	t := a.tuner("piton isolate", true)
 	a.log("isolates %s, consent %+v", cpus, a.consent)
-	var look func(ctx context.Context) (change.Plan, error)
-	look = func(ctx context.Context) (change.Plan, error) {
-		at := t.Ticks()
-		requests, err := a.sweeping(t, cpus)
-		if err != nil {
-			return change.Plan{}, err
-		}
-		plan, err := t.Plan(ctx, requests)
-		plan.Changes = slices.DeleteFunc(plan.Changes, func(c change.Change) bool { return c.Status == attr.Refused && c.Gone() })
-		plan.Sweep = &change.Sweep{AtTicks: at, Again: func(context.Context) ([]change.Request, error) { return a.sweeping(t, cpus) }}
-		plan.Again, plan.Origin = look, a.origin()
-		plan.Need(change.Isolation, "isolating leaves few CPUs for everything else")
-		return plan, err
-	}
-	plan, err := look(interruptible{context.Background(), a})
+	plan, err := sweep{a, t, cpus}.Again(interruptible{context.Background(), a}, change.Plan{})
 	a.planned = a.steps
 	a.log("has a plan")
 	if err != nil {
@@ -321,8 +309,29 @@ func (a *actor) sweep() {
 	a.answer(outcome.Guard)
 }
 
-// sweeping asks for what has the CPUs.
-func (a *actor) sweeping(t *change.Tuner, cpus cpuset.Set) ([]change.Request, error) {
+// sweep is the change.Sweep of an isolate.
+type sweep struct {
+	*actor
+	t    *change.Tuner
+	cpus cpuset.Set
+}
+
+func (s sweep) Again(ctx context.Context, _ change.Plan) (change.Plan, error) {
+	at := s.t.Ticks()
+	requests, err := s.More(ctx)
+	if err != nil {
+		return change.Plan{}, err
+	}
+	plan, err := s.t.Plan(ctx, requests)
+	plan.Changes = slices.DeleteFunc(plan.Changes, func(c change.Change) bool { return c.Status == attr.Refused && c.Gone() })
+	plan.Sweep, plan.AtTicks, plan.Origin = s, at, s.origin()
+	plan.Need(change.Isolation, "isolating leaves few CPUs for everything else")
+	return plan, err
+}
+
+// More asks for what has the CPUs.
+func (s sweep) More(context.Context) ([]change.Request, error) {
+	a, t, cpus := s.actor, s.t, s.cpus
 	v := view{a}.proc()
 	without := func(mask cpuset.Set) cpuset.Set {
 		if left := mask.AndNot(cpus); !left.Empty() {

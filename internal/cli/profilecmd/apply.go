@@ -112,12 +112,23 @@ func profilePlan(ctx context.Context, a *app.App, t *change.Tuner, p *profile.Pr
 		return plan, nil
 	}
 	plan.Need(change.Isolation, "isolating %s leaves %s for everything else, the SSH line included", r.Isolates, r.Rest)
-	plan.Sweep = &change.Sweep{AtTicks: r.Ticks, Again: func(context.Context) ([]change.Request, error) {
-		again, err := resolve(a, p)
-		if err != nil {
-			return nil, err
-		}
-		return again.Requests(reason), nil
-	}}
+	plan.Sweep, plan.AtTicks = isolating{a, p, reason}, r.Ticks
 	return plan, nil
+}
+
+// isolating is the Sweep of a profile that isolates CPUs.
+type isolating struct {
+	a      *app.App
+	p      *profile.Profile
+	reason string
+}
+
+func (isolating) Again(_ context.Context, p change.Plan) (change.Plan, error) { return p, nil }
+
+func (i isolating) More(context.Context) ([]change.Request, error) {
+	r, err := resolve(i.a, i.p)
+	if err != nil {
+		return nil, err
+	}
+	return r.Requests(i.reason), nil
 }

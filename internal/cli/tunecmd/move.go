@@ -92,7 +92,7 @@ func (m *moving) run(ctx context.Context, a *app.App, expr string, o moveOptions
 		plan, err := t.Plan(ctx, requests)
 		app.ConfirmWide(&plan, m.wide)
 		if m.spread {
-			plan.Sweep = &change.Sweep{Again: m.again}
+			plan.Sweep = m
 		}
 		return plan, err
 	})
@@ -139,14 +139,17 @@ func (m *moving) tasks(ctx context.Context) ([]change.Request, error) {
 		return nil, nil
 	case m.spread:
 		m.assigned = map[change.Target]bool{}
-		return m.again(ctx)
+		return m.More(ctx)
 	}
 	return []change.Request{{Targets: m.targets, Set: m.set(m.cpus)}}, nil
 }
 
-// again gives the next CPU to each thread of the targets that has none yet. A plan for all
+// Again is part of change.Sweep.
+func (m *moving) Again(_ context.Context, p change.Plan) (change.Plan, error) { return p, nil }
+
+// More gives the next CPU to each thread of the targets that has none yet. A plan for all
 // of them lists the threads.
-func (m *moving) again(ctx context.Context) ([]change.Request, error) {
+func (m *moving) More(ctx context.Context) ([]change.Request, error) {
 	if len(m.targets) == 0 {
 		return nil, nil
 	}

@@ -156,16 +156,7 @@ func (c *deliveryCell) withFlowTable(ctx context.Context, within time.Duration, 
 	var ended error
 	file := attr.SetFile(attr.RFSEntries, irq.FlowEntriesFile, "net.core.rps_sock_flow_entries", attr.Count(rfsFlows))
 	requests := []change.Request{{Files: []attr.FileSetting{file}, Reason: "tried by bench paper sais"}}
-	plan, err := c.Tuner.PlanTrial(ctx, [][]change.Request{requests}, func(ctx context.Context, set change.SetCandidate) error {
-		d.rfs = func(on bool) error {
-			if on {
-				return set(change.All(1))
-			}
-			return set(change.All(0))
-		}
-		ended = body(ctx, d)
-		return ended
-	})
+	plan, err := c.Tuner.PlanTrial(ctx, [][]change.Request{requests})
 	if err != nil {
 		return without(err)
 	}
@@ -175,8 +166,17 @@ func (c *deliveryCell) withFlowTable(ctx context.Context, within time.Duration, 
 	if !plan.WillChange() {
 		return without(nil)
 	}
-	plan.Trial.Found = "bench paper sais: the setting was tried only"
-	out, err := c.Tuner.Carry(ctx, plan, change.Consent{RevertAfter: flowTableLimit(ctx, within)})
+	try := func(ctx context.Context, set change.SetCandidate) (string, error) {
+		d.rfs = func(on bool) error {
+			if on {
+				return set(change.All(1))
+			}
+			return set(change.All(0))
+		}
+		ended = body(ctx, d)
+		return "bench paper sais: the setting was tried only", ended
+	}
+	out, err := c.Tuner.Try(ctx, plan, change.Consent{RevertAfter: flowTableLimit(ctx, within)}, try)
 	if bad, refused := out.FirstBad(); refused && err == nil && ended == nil {
 		return errors.New(bad.Why())
 	}

@@ -17,7 +17,9 @@ var all, five = cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7), cpuset.Of(5)
 // samplePlan pins 3 processes with 41 threads; some are refused.
 func samplePlan() change.Plan {
 	p := change.Plan{
-		Requests: []change.Request{{Reason: "least-loaded: cpu 5: 99 % of a CPU expected"}, {Reason: "least-loaded: cpu 5: 99 % of a CPU expected"}},
+		Order: change.Order{Requests: []change.Request{
+			{Reason: "least-loaded: cpu 5: 99 % of a CPU expected"}, {Reason: "least-loaded: cpu 5: 99 % of a CPU expected"},
+		}},
 		Warnings: []change.Warning{change.Note("docker sets the cpuset of postgres: it may be put back when the container restarts")},
 	}
 	for i := range 41 {
