@@ -15,7 +15,6 @@ import (
 // which nothing drifted is in none. Blocked wants are in none either; Blocked has
 // them.
 func (r *Resolution) Requests(reason string) []change.Request {
-	b := builder{reason: reason, at: map[string]int{}}
 	drifted := map[kernel.TID]bool{}
 	for i := range r.Wants {
 		if w := &r.Wants[i]; w.TID != 0 && w.Blocked == "" && !w.OK() {
@@ -23,10 +22,17 @@ func (r *Resolution) Requests(reason string) []change.Request {
 		}
 	}
 	whole, single := r.byTask(drifted)
-	for _, group := range [][]*taskWants{whole, single} {
-		for _, t := range group {
-			b.task(t)
+	var out []change.Request
+	at := map[string]int{} // targets with equal settings share one
+	for _, t := range slices.Concat(whole, single) {
+		key := fmt.Sprint(t.target.Scope, t.set)
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			out = append(out, change.Request{Set: t.set, Reason: reason})
 		}
+		out[i].Targets = append(out[i].Targets, t.target)
 	}
 	var files []attr.FileSetting
 	for i := range r.Wants {
@@ -35,9 +41,9 @@ func (r *Resolution) Requests(reason string) []change.Request {
 		}
 	}
 	if len(files) > 0 {
-		b.requests = append(b.requests, change.Request{Files: files, Reason: reason})
+		out = append(out, change.Request{Files: files, Reason: reason})
 	}
-	return b.requests
+	return out
 }
 
 // taskWants are the values of one process with all of its threads, or of one thread.
@@ -93,24 +99,6 @@ func (r *Resolution) byTask(drifted map[kernel.TID]bool) (whole, single []*taskW
 		t.target.StartTicks = starts[t.target.TID]
 	}
 	return whole, single
-}
-
-// builder joins targets with equal settings to one request.
-type builder struct {
-	reason   string
-	requests []change.Request
-	at       map[string]int
-}
-
-func (b *builder) task(t *taskWants) {
-	key := fmt.Sprint(t.target.Scope, t.set)
-	i, ok := b.at[key]
-	if !ok {
-		i = len(b.requests)
-		b.at[key] = i
-		b.requests = append(b.requests, change.Request{Set: t.set, Reason: b.reason})
-	}
-	b.requests[i].Targets = append(b.requests[i].Targets, t.target)
 }
 
 // Blocked returns what cannot be had on this machine, as changes that are refused.
