@@ -13,8 +13,9 @@ import (
 
 // bornSince adds the steps of tasks that were born since an entry was made and have exactly what
 // it set: threads of the processes that it changed, and their children. All others are left alone,
-// and named. It is not asked from whom a task has its value (fork(2), sched(7)).
-func (u *undoer) bornSince(e *Entry, set []Change) error {
+// and named. It is not asked from whom a task has its value (fork(2), sched(7)). partly: some of what
+// the entry set stays, and is not looked for.
+func (u *undoer) bornSince(e *Entry, set []Change, partly bool) error {
 	type part struct {
 		pid       kernel.TID
 		attribute attr.Attribute
@@ -50,7 +51,7 @@ func (u *undoer) bornSince(e *Entry, set []Change) error {
 			for _, k := range tasks {
 				c := Change{Object: k.Object(), Attribute: p.attribute, Status: attr.Done}
 				fixed := p.attribute == attr.Affinity && !k.Movable()
-				if k.StartTicks >= e.Ticks && !k.Ended() && !fixed && !own[c.Key()] && !u.newTask(e, c, models) {
+				if k.StartTicks >= e.Ticks && !k.Ended() && !fixed && !own[c.Key()] && !u.newTask(e, c, models, partly) {
 					others = append(others, c)
 				}
 			}
@@ -70,12 +71,14 @@ func (u *undoer) bornSince(e *Entry, set []Change) error {
 
 // newTask adds a task's step if it has what one of the models was given, or a newer entry found
 // that. It reports false for a task with a value of its own.
-func (u *undoer) newTask(e *Entry, c Change, models []Change) bool {
+func (u *undoer) newTask(e *Entry, c Change, models []Change, partly bool) bool {
 	var now attr.Value
 	var err error
 	if g := u.index[c.Key()]; g != nil {
-		now = g.found
-	} else if now, err = u.family.value(c); errors.Is(err, attr.ErrGone) || u.plan.unconfirmed[e.ID] {
+		if now = g.found; e.Undone && g.last > e.UndoneBy {
+			return true // that was found when nothing of e was left
+		}
+	} else if now, err = u.family.value(c); errors.Is(err, attr.ErrGone) || partly {
 		return true
 	}
 	for _, m := range models {

@@ -118,7 +118,7 @@ func (u *undoer) undo(e *Entry, inherited bool) error {
 	}
 	var err error
 	if inherited {
-		err = u.bornSince(e, set)
+		err = u.bornSince(e, set, u.plan.unconfirmed[e.ID] && (passed || e.Undone))
 	}
 	u.passed(e, passed)
 	return err
