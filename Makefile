@@ -139,7 +139,7 @@ cost: build ## what piton, htop, btop and top cost side by side, and the time fr
 	$(GO) run ./internal/cost -procs 5000 -settle 4s -for 8s -- 'htop -d 10' 'btop --utf-force' 'top -d 1' 'bin/piton -d 1s'
 	$(GO) run ./internal/cost -procs 3000 -busy 2 -keys 1000 -rounds 1 -size 120x40 -- 'bin/piton -d 1s' 'htop -d 10'
 
-truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and a known slowdown (TRUTH=200, some minutes)
+truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and a known slowdown (TRUTH=200, half an hour)
 	PITON_TRUTH=$(TRUTH) $(GO) test ./internal/bench/runner -run '^TestTruth' -count=1 -timeout 60m -v
 
 expected: ## what piton expects of each CPU, and what a probe then gets there, which runs for EXPECTED ms (5 minutes)

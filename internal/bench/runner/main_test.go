@@ -38,7 +38,7 @@ const quickExit = "GORACE=atexit_sleep_ms=0"
 // testWorkloads misbehave in every way that a child can.
 var testWorkloads = []workload.Workload{
 	{Name: "sleep", Params: []workload.Param{{Name: "ms", Default: "0", Max: 600_000}}, Run: sleep},
-	{Name: "fixed", Params: []workload.Param{{Name: "rounds", Default: "2000", Max: 1_000_000}}, Run: fixedWork},
+	{Name: "fixed", Params: []workload.Param{{Name: "rounds", Default: "10000", Max: 1_000_000}}, Run: fixedWork},
 	{Name: "wrong", Run: func(context.Context, workload.Values) (workload.Outcome, error) {
 		return workload.Outcome{Answer: "41", Seconds: 0.1}, errors.New("found 41 where there are 42")
 	}},

@@ -80,6 +80,7 @@ func verdicts(t *testing.T, studies, runs, noise int, slow bool) (different int)
 		require.NoError(t, err)
 		c := bench.Judge(res).Comparisons[0]
 		require.Equal(t, runs, c.Other.Runs, "%+v", res.Runs)
+		require.Empty(t, c.Unjudged, "what is not judged is not judged wrong")
 		if c.Different {
 			different++
 			t.Logf("study %d: %s", i+1, c.Verdict)

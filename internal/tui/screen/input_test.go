@@ -274,6 +274,9 @@ func TestInput(t *testing.T) {
 	const each = 250 // sequences to a screen: a filter may be left that shows nothing
 	changes := 0
 	for n := 0; n < sequences; n += each {
+		if n > 0 && n%1_000_000 == 0 {
+			t.Logf("%d sequences", n)
+		}
 		synctest.Test(t, func(t *testing.T) {
 			m, err := demo.New(4, seed+uint64(n))
 			require.NoError(t, err)
