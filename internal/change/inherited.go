@@ -117,6 +117,16 @@ func (f *family) threadsOf(pid kernel.TID) ([]attr.Task, error) {
 	return f.tasks[pid], nil
 }
 
+// bornSince are the descendants of a process, each of a parent that was born since, too.
+func (f *family) bornSince(pid kernel.TID, ticks uint64) (out []kernel.TID) {
+	for _, child := range f.children[pid] {
+		if f.starts[child] >= ticks {
+			out = append(append(out, child), f.bornSince(child, ticks)...)
+		}
+	}
+	return out
+}
+
 func (f *family) value(c Change) (attr.Value, error) {
 	if v, known := f.values[c.Key()]; known {
 		return v, nil

@@ -371,8 +371,8 @@ func (tr *trial) back(c *tried) Change {
 	return out
 }
 
-// leaveTrials refuses changes of what a trial of another piton sets at the moment: they
-// would find a value that is there for a while only. A trial finds one as well where a guard
+// leaveTrials refuses changes of what a trial of another piton sets at the moment, and of
+// processes that such a one's have started since: they would find a value that is there for a while only. A trial finds one as well where a guard
 // may still revert a change, and what it tries could be what the guard then restores.
 func (r *run) leaveTrials() error {
 	if r.t.o.Guards == nil || r.t.o.Journal == nil || r.plan.blind {
@@ -393,15 +393,28 @@ func (r *run) leaveTrials() error {
 		path      string
 		attribute attr.Attribute
 	}
-	why := map[part]string{}
+	why, family := map[part]string{}, r.t.family()
 	for _, e := range entries {
 		i := slices.IndexFunc(guards, func(g GuardState) bool { return g.Entry == e.ID })
 		if i < 0 || e.Undone && guards[i].Lost { // it was killed when it had said that nothing is left
 			continue
 		}
 		for _, c := range e.Changes {
-			if words := r.temporary(guards[i], c); words != "" {
-				why[part{c.PID, c.Path, c.Attribute}] = words
+			words := r.temporary(guards[i], c)
+			if words == "" {
+				continue
+			}
+			why[part{c.PID, c.Path, c.Attribute}] = words
+			if c.IsFile() || len(c.Tried) == 0 {
+				continue
+			}
+			if family.children == nil {
+				if err := family.readChildren(); err != nil {
+					return err
+				}
+			}
+			for _, pid := range family.bornSince(c.PID, e.Ticks) { // with what is being tried
+				why[part{pid, "", c.Attribute}] = words
 			}
 		}
 	}

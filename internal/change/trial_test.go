@@ -100,6 +100,29 @@ func TestTrialIsNotMadeOfWhatMayBeReverted(t *testing.T) {
 	assert.True(t, ran, "it will not be reverted")
 }
 
+// TestChangeOfWhatATrialsProcessStarted: a child has what is being tried, which is not to be found.
+func TestChangeOfWhatATrialsProcessStarted(t *testing.T) {
+	m := changetest.New(t)
+	m.Write("proc/uptime", "10.50 1.00\n")
+	m.Spawn(10, 10)
+	m.Spawn(20, 20)
+	j := changetest.Journal(t)
+	tuner := m.Tuner(change.Options{Journal: j, Guards: &guards{}})
+	other := m.Tuner(change.Options{Journal: j, Guards: &guards{others: []change.GuardState{{Entry: 1, Making: true}}}})
+	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)})
+	require.NoError(t, err)
+	_, err = tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
+		require.NoError(t, set(change.All(1)))
+		m.SpawnAs(30, 30, kernelfake.Task{Affinity: cpuset.Of(1), Start: 1051})
+		m.Tasks[30].PPID = 10
+		bad, _ := apply(t, other, pinTo(2, 30)).FirstBad()
+		assert.Equal(t, "entry 1, a search that is under way, sets it in turn; stop that first", bad.Reason)
+		assert.Zero(t, apply(t, other, pinTo(2, 20)).Count(attr.Refused), "of another family")
+		return "", nil
+	})
+	require.NoError(t, err)
+}
+
 // TestTrialThatHasLostItsGuard is undone before anything else is made of what it sets.
 func TestTrialThatHasLostItsGuard(t *testing.T) {
 	m := changetest.New(t)
