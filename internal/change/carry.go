@@ -76,8 +76,8 @@ func (t *Tuner) carry(ctx context.Context, plan Plan, consent Consent, try Try) 
 	if consent.RevertAfter > 0 && len(plan.Undoes) > 0 {
 		return Outcome{}, attr.Usagef("--revert-after is for changes; an undo is not reverted by itself")
 	}
-	if plan.candidates != nil && (consent.RevertAfter == 0 || try == nil) {
-		return Outcome{}, attr.Usagef("a trial is made under a guard only")
+	if trial := plan.candidates != nil; trial != (try != nil) || trial && consent.RevertAfter == 0 {
+		return Outcome{}, attr.Usagef("a trial is made by Try, of a plan of its own, and under a guard only")
 	}
 	release, err := t.lock(plan)
 	if err != nil {

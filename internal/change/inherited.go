@@ -75,8 +75,8 @@ func (u *undoer) newTask(e *Entry, c Change, models []Change, partly bool) bool 
 	var now attr.Value
 	var err error
 	if g := u.index[c.Key()]; g != nil {
-		if now = g.found; e.Undone && g.last > e.UndoneBy {
-			return true // that was found when nothing of e was left
+		if now = g.found; g.after(e) {
+			return true
 		}
 	} else if now, err = u.family.value(c); errors.Is(err, attr.ErrGone) || partly {
 		return true

@@ -56,6 +56,9 @@ type step struct {
 	sure          bool // piton lived to say that it came about
 }
 
+// after reports whether what the goal's oldest step found was found when the entry had been undone.
+func (g *goal) after(e *Entry) bool { return e.Undone && g.last > e.UndoneBy }
+
 // stay is what an entry did that is not undone.
 type stay struct {
 	step
@@ -77,8 +80,13 @@ type undone struct {
 
 // all plans to undo the chosen entries.
 func (u *undoer) all(ctx context.Context, chosen map[uint64]bool) error {
-	u.later(chosen)
-	u.guarded(chosen)
+	var guards []GuardState
+	if u.plan.unconfirmed == nil && u.t.o.Guards != nil {
+		guards, _ = u.t.o.Guards.List() // without it, what a guard has recorded tells
+	}
+	operations := history.Operations(u.entries, guards)
+	u.later(operations, chosen)
+	u.guarded(operations, chosen)
 	for i := range slices.Backward(u.entries) {
 		e := &u.entries[i]
 		if defect.On(17) {
@@ -126,16 +134,12 @@ func (u *undoer) undo(e *Entry, inherited bool) error {
 
 // guarded finds the entries that are not to be undone, and may still be reverted by a guard, or
 // would have been if their values had been there when it looked.
-func (u *undoer) guarded(chosen map[uint64]bool) {
+func (u *undoer) guarded(operations []history.Operation, chosen map[uint64]bool) {
 	if u.plan.unconfirmed != nil {
 		return // as they were when the undo began, which may have ended guards by now
 	}
-	var guards []GuardState
-	if u.t.o.Guards != nil {
-		guards, _ = u.t.o.Guards.List() // without it, what a guard has recorded tells
-	}
 	u.plan.unconfirmed = map[uint64]bool{}
-	for _, o := range history.Operations(u.entries, guards) {
+	for _, o := range operations {
 		here := o.Entry
 		here.Undone = false // by a guard, which does not know of newer entries
 		u.plan.unconfirmed[o.ID] = o.Unconfirmed() && !chosen[o.ID] && here.Undoable()
@@ -282,7 +286,7 @@ func (u *undoer) begin(c Change) *goal {
 }
 
 // later notes what entries did that stay, and what was restored below them.
-func (u *undoer) later(chosen map[uint64]bool) {
+func (u *undoer) later(operations []history.Operation, chosen map[uint64]bool) {
 	for i, e := range u.entries {
 		if e.Undone && i+1 < len(u.entries) && e.UndoneBy > u.entries[i+1].ID {
 			for _, c := range e.Changes {
@@ -292,7 +296,7 @@ func (u *undoer) later(chosen map[uint64]bool) {
 			}
 		}
 	}
-	for _, o := range slices.Backward(history.Operations(u.entries, nil)) {
+	for _, o := range slices.Backward(operations) {
 		if !o.Undoable() || chosen[o.ID] {
 			continue
 		}
@@ -308,7 +312,7 @@ func (u *undoer) later(chosen map[uint64]bool) {
 // between that stays left that, and it was not undone before.
 func (u *undoer) foundOf(g *goal, e *Entry, c Change) bool {
 	between := func(l stay) bool { return l.entry > e.ID && g.Attribute.Alike(g.found, l.after) }
-	return u.same(c, c.After, g.found) && (!e.Undone || g.last < e.UndoneBy) && !slices.ContainsFunc(u.stays[g.Key()], between)
+	return u.same(c, c.After, g.found) && !g.after(e) && !slices.ContainsFunc(u.stays[g.Key()], between)
 }
 
 // overlain stops a goal whose value is from a later entry, which stays.
