@@ -112,7 +112,7 @@ func (t *Tuner) carry(ctx context.Context, plan Plan, consent Consent, try Try) 
 	if err := r.leaveTrials(); err != nil {
 		return Outcome{}, err
 	}
-	if consent.RevertAfter > 0 && len(r.result.only(attr.Planned)) > 0 {
+	if consent.RevertAfter > 0 && len(attr.Only(r.result.Changes, attr.Planned)) > 0 {
 		if r.result.Guard, err = t.arm(consent.RevertAfter); err != nil {
 			return Outcome{}, err
 		}
@@ -267,7 +267,7 @@ func (r *run) warn(text string) {
 // an undo is recorded all the same, so that it is known to be one. An undo goes on
 // where the disk is full: it can be done again, and then compares values.
 func (r *run) begin() error {
-	planned := r.result.only(attr.Planned)
+	planned := attr.Only(r.result.Changes, attr.Planned)
 	if r.t.o.Journal == nil || len(planned) == 0 && len(r.plan.Undoes) == 0 {
 		return nil
 	}
@@ -417,7 +417,7 @@ func (t *Tuner) Record(plan Plan, result Outcome) (uint64, error) {
 	}
 	r := &run{t: t, plan: &plan, result: result, warned: map[string]bool{}, at: t.Ticks()}
 	r.result.Guard = nil
-	rec := r.record(result.only(attr.Done, attr.Failed))
+	rec := r.record(attr.Only(result.Changes, attr.Done, attr.Failed))
 	if err := r.append(&rec); err != nil {
 		return 0, err
 	}

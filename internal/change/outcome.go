@@ -39,7 +39,7 @@ const (
 
 // Verdict sums the outcome up. It is Failed or NotPermitted only if nothing changed.
 func (o Outcome) Verdict() Verdict {
-	bad := o.only(attr.Failed, attr.Refused)
+	bad := attr.Only(o.Changes, attr.Failed, attr.Refused)
 	couldWork := func(c Change) bool {
 		return !errors.Is(c.Err, attr.ErrNotPermitted) && !errors.Is(c.Err, attr.ErrNotSupported)
 	}
@@ -58,17 +58,12 @@ func (o Outcome) Verdict() Verdict {
 func (o Outcome) Changed() bool { return slices.ContainsFunc(o.Changes, Change.Took) }
 
 // Count returns how many changes have the status.
-func (o Outcome) Count(s attr.Status) int { return len(o.only(s)) }
+func (o Outcome) Count(s attr.Status) int { return len(attr.Only(o.Changes, s)) }
 
 // FirstBad returns the first change that failed or was refused.
 func (o Outcome) FirstBad() (Change, bool) {
-	if bad := o.only(attr.Failed, attr.Refused); len(bad) > 0 {
+	if bad := attr.Only(o.Changes, attr.Failed, attr.Refused); len(bad) > 0 {
 		return bad[0], true
 	}
 	return Change{}, false
-}
-
-// only returns the changes with one of the statuses.
-func (o Outcome) only(statuses ...attr.Status) []Change {
-	return slices.DeleteFunc(slices.Clone(o.Changes), func(c Change) bool { return !slices.Contains(statuses, c.Status) })
 }

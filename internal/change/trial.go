@@ -111,7 +111,7 @@ type tried struct {
 
 // try carries the trial out, and restores what was there; what cannot be is in the result.
 func (r *run) try(ctx context.Context, try Try) (err error) {
-	rec := r.record(r.result.only(attr.Planned))
+	rec := r.record(attr.Only(r.result.Changes, attr.Planned))
 	tr := &trial{run: r, known: map[attr.ID]bool{}, entry: Entry{ID: r.result.Entry, Ticks: rec.Ticks, Targets: rec.Targets, Changes: rec.Changes}}
 	for _, c := range rec.Changes {
 		its := tried{Change: c, values: make([]attr.Value, len(r.plan.candidates)+1), last: c.Before}

@@ -25,7 +25,7 @@ import (
 // tagged or selected rows, or cannot be undone, or takes a machine away: what z undoes is
 // made at once.
 func (m *Model) takePlan(r request, err error) tea.Cmd {
-	ready := len(only(r.Changes, attr.Planned))
+	ready := len(attr.Only(r.Changes, attr.Planned))
 	if ready == 0 && r.Undo != nil { // the next undo is about another entry
 		m.forget(r.Undo.IDs, false)
 	}
@@ -155,7 +155,7 @@ func (a *result) command() string {
 	case a.Undo != nil:
 		return ""
 	}
-	return strings.Join(action.Commands(a.Targets, only(a.outcome.Changes, attr.Done)), "; ")
+	return strings.Join(action.Commands(a.Targets, attr.Only(a.outcome.Changes, attr.Done)), "; ")
 }
 
 // tone is good if all is well.
@@ -168,7 +168,7 @@ func (a *result) tone() tone {
 
 // sentence says what a job did: "pin: affinity of nqueens (3641) 0-7 → 5: 1% busy…".
 func (a *result) sentence(arrow string) string {
-	done := only(a.outcome.Changes, attr.Done)
+	done := attr.Only(a.outcome.Changes, attr.Done)
 	switch {
 	case len(done) == 0 && len(a.outcome.Changes) > 0 && a.outcome.Changes[0].Why() != "": // it has ended
 		return a.What + ": " + a.outcome.Changes[0].Why()
@@ -225,16 +225,6 @@ func (a *result) news() []string {
 		news = append(news, "the journal does not know all of it: "+a.outcome.Unrecorded.Error())
 	}
 	return news
-}
-
-func only(changes []change.Change, s attr.Status) []change.Change {
-	var out []change.Change
-	for _, c := range changes {
-		if c.Status == s {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 const (

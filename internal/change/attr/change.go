@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"piton/internal/cpuset"
@@ -34,6 +35,11 @@ type Change struct {
 	Taken     bool       `json:"taken,omitempty"`  // the write failed, but the old value is gone too
 	Reason    string     `json:"reason,omitempty"` // why it failed or was refused, or what the kernel made of it
 	Widen     bool       `json:"-"`                // of a restored affinity: it was never set, so CPUs that are offline are to be in it, too
+}
+
+// Only returns the changes with one of the statuses.
+func Only(changes []Change, statuses ...Status) []Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool { return !slices.Contains(statuses, c.Status) })
 }
 
 // Key names what the change is about.
