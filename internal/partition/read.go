@@ -12,6 +12,7 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/kernel/tree"
 	"piton/internal/procfs"
 )
 
@@ -56,7 +57,7 @@ func (r *reader) read() (Facts, error) {
 	default:
 		f.IRQs = snapshot.IRQs
 	}
-	f.Masks = masks()
+	f.Masks = ReadMasks("/")
 	return f, nil
 }
 
@@ -102,30 +103,47 @@ func readTask(m *attr.Machine, pid, tid kernel.TID) (Task, error) {
 	return t, err
 }
 
-// masks reads the masks that belong to no task. Those of a receive queue that
-// spreads nothing (RPS is off) are left out.
-func masks() []Mask {
-	const workqueues = "/sys/devices/virtual/workqueue/"
+// workqueues is where the kernel's workqueues are that user space may place (WQ_SYSFS,
+// Documentation/core-api/workqueue.rst).
+const workqueues = "/sys/devices/virtual/workqueue/"
+
+// The masks that a machine has once.
+var (
+	DefaultIRQs = Mask{Attribute: attr.DefaultIRQAffinity, Path: irq.DefaultAffinityFile, Name: "default of new IRQs"}
+	Workqueues  = Mask{Attribute: attr.WorkqueueMask, Path: workqueues + "cpumask", Name: "unbound workqueues"}
+)
+
+// ReadMasks reads the masks that belong to no task and no line, below a root ("/" for this
+// machine; their paths are without it). Those that cannot be read, or name no CPU, as of a
+// receive queue that spreads nothing (RPS is off), are left out.
+func ReadMasks(root string) []Mask {
 	var out []Mask
 	read := func(a attr.Attribute, path, name string) {
-		if m := irq.ReadMask(path); m.OK && !m.Empty() {
-			out = append(out, Mask{Attribute: a, Path: path, Name: name, CPUs: m.Set, ReadOnly: kernel.SystemFiles().Lacks(path, 0o222)})
+		file := filepath.Join(root, path)
+		if m := irq.ReadMask(file); m.OK && !m.Empty() {
+			info, err := tree.Stat(file)
+			out = append(out, Mask{Attribute: a, Path: path, Name: name, CPUs: m.Set, ReadOnly: err == nil && info.Mode()&0o222 == 0})
 		}
 	}
-	read(attr.DefaultIRQAffinity, irq.DefaultAffinityFile, "default of new IRQs")
-	read(attr.WorkqueueMask, workqueues+"cpumask", "unbound workqueues")
-	for _, path := range glob(workqueues + "*/cpumask") {
+	for _, m := range []Mask{DefaultIRQs, Workqueues} {
+		read(m.Attribute, m.Path, m.Name)
+	}
+	for _, path := range below(root, workqueues+"*/cpumask") {
 		read(attr.WorkqueueMask, path, "workqueue "+filepath.Base(filepath.Dir(path)))
 	}
-	for _, path := range glob("/sys/class/net/*/queues/rx-*/rps_cpus") {
+	for _, path := range below(root, "/sys/class/net/*/queues/rx-*/rps_cpus") {
 		parts := strings.Split(path, "/")
 		read(attr.RPSCPUs, path, parts[4]+" "+parts[6])
 	}
 	return out
 }
 
-func glob(pattern string) []string {
-	paths, _ := filepath.Glob(pattern) // the only error is that of a bad pattern
-	slices.Sort(paths)
-	return paths
+// below lists the files of a pattern below a root, without it.
+func below(root, pattern string) []string {
+	var out []string
+	for _, path := range tree.Glob(root, pattern) {
+		out = append(out, "/"+strings.TrimPrefix(strings.TrimPrefix(path, root), "/"))
+	}
+	slices.Sort(out)
+	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/change/attr"
 	"piton/internal/irq"
+	"piton/internal/partition"
 	"piton/internal/pattern"
 	"piton/internal/sample"
 )
@@ -132,7 +133,7 @@ func (c *capturer) machine() {
 	if m := c.s.DefaultIRQ; m.OK && (!c.usual(m.Set) || c.changed(irq.DefaultAffinityFile)) {
 		c.p.Machine.DefaultIRQAffinity = c.cpusText(m.Set)
 	}
-	if m := c.s.Workqueue; m.OK && (!c.usual(m.Set) || c.changed(workqueueMask)) {
+	if m := c.s.Workqueue; m.OK && (!c.usual(m.Set) || c.changed(partition.Workqueues.Path)) {
 		c.p.Machine.WorkqueueCPUs = c.cpusText(m.Set)
 	}
 }

@@ -7,14 +7,11 @@ import (
 
 	"piton/internal/change/attr"
 	"piton/internal/irq"
+	"piton/internal/partition"
 	"piton/internal/pattern"
 )
 
-const (
-	defaultIRQName = "default of new IRQs"
-	workqueueName  = "unbound workqueues"
-	machineSection = "[machine]"
-)
+const machineSection = "[machine]"
 
 // mask adds a file that holds a set of CPUs.
 func (r *resolver) mask(w Want, expr string, now irq.Mask, mayBeEmpty bool) {
@@ -35,13 +32,16 @@ func (r *resolver) mask(w Want, expr string, now irq.Mask, mayBeEmpty bool) {
 
 func (r *resolver) machine(m *Machine) {
 	if m.DefaultIRQAffinity != "" {
-		w := Want{Item: machineSection, Attribute: attr.DefaultIRQAffinity, Path: irq.DefaultAffinityFile, Name: defaultIRQName}
-		r.mask(w, m.DefaultIRQAffinity, r.s.DefaultIRQ, false)
+		r.mask(once(partition.DefaultIRQs), m.DefaultIRQAffinity, r.s.DefaultIRQ, false)
 	}
 	if m.WorkqueueCPUs != "" {
-		w := Want{Item: machineSection, Attribute: attr.WorkqueueMask, Path: workqueueMask, Name: workqueueName}
-		r.mask(w, m.WorkqueueCPUs, r.s.Workqueue, false)
+		r.mask(once(partition.Workqueues), m.WorkqueueCPUs, r.s.Workqueue, false)
 	}
+}
+
+// once is a want of a mask that a machine has once.
+func once(m partition.Mask) Want {
+	return Want{Item: machineSection, Attribute: m.Attribute, Path: m.Path, Name: m.Name}
 }
 
 func (r *resolver) irq(q *IRQ) {

@@ -102,23 +102,3 @@ func masksByPath(f partition.Facts) map[string]cpuset.Set {
 	}
 	return out
 }
-
-// masks are those of files that belong to no task and no line.
-func (s *State) masks() []partition.Mask {
-	var out []partition.Mask
-	if s.DefaultIRQ.OK {
-		out = append(out, partition.Mask{Attribute: attr.DefaultIRQAffinity, Path: irq.DefaultAffinityFile, Name: defaultIRQName, CPUs: s.DefaultIRQ.Set})
-	}
-	if s.Workqueue.OK {
-		out = append(out, partition.Mask{Attribute: attr.WorkqueueMask, Path: workqueueMask, Name: workqueueName, CPUs: s.Workqueue.Set})
-	}
-	for _, n := range s.NICs {
-		for _, rx := range n.Rx {
-			if rx.RPS.OK && !rx.RPS.Empty() {
-				name := fmt.Sprintf("%s rx-%d", n.Name, rx.Index)
-				out = append(out, partition.Mask{Attribute: attr.RPSCPUs, Path: irq.RPSFile(n.Name, rx.Index), Name: name, CPUs: rx.RPS.Set})
-			}
-		}
-	}
-	return out
-}

@@ -9,6 +9,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/partition"
 	"piton/internal/sample"
 	"piton/internal/topology"
 )
@@ -57,6 +58,13 @@ func machine() *made {
 	m.kthread(5, "kswapd0").Affinity = set("0-3")
 	m.kthread(6, "khugepaged").Nice = 19
 	return m
+}
+
+// masks are those that the machine has once.
+func (m *made) masks() []partition.Mask {
+	out := []partition.Mask{partition.DefaultIRQs, partition.Workqueues}
+	out[0].CPUs, out[1].CPUs = m.DefaultIRQ.Set, m.Workqueue.Set
+	return out
 }
 
 // process adds a process with one thread.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/partition"
 	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/topology"
@@ -102,10 +104,14 @@ func TestResolveCuts(t *testing.T) {
 
 func TestResolveIsolation(t *testing.T) {
 	m := tuned()
-	m.Masks = m.masks()
+	own := partition.Mask{Attribute: attr.WorkqueueMask, Path: "/sys/devices/virtual/workqueue/writeback/cpumask", Name: "workqueue writeback", CPUs: set("0-7")}
+	fixed := partition.Mask{Attribute: attr.WorkqueueMask, Path: "/fixed", Name: "fixed", CPUs: set("0-7"), ReadOnly: true}
+	m.Masks = append(m.masks(), own, fixed)
 	r := Resolve(parsed(t, "[isolation]\ncpus='6-7'\n[[task]]\nname='jackd'\ncpus='6-7'\n[[irq]]\naction='eth1'\ncpus='6'\n"), m.State)
 	got := drift(r)
 	assert.Contains(t, got, "0 default of new IRQs default-irq-affinity: 0-7 → 0-5")
+	assert.Contains(t, got, "0 workqueue writeback workqueue-cpumask: 0-7 → 0-5")
+	assert.NotContains(t, strings.Join(got, "\n"), "fixed")
 	assert.Contains(t, got, "1 systemd affinity: 0-7 → 0-5")
 	assert.Contains(t, got, "2 kthreadd affinity: 0-7 → 0-5")
 	assert.Contains(t, got, "202 G1 *Conc affinity: 6-7 → 0-5")

@@ -59,9 +59,6 @@ func (p *Profile) Needs() Needs {
 	}
 }
 
-// workqueueMask is the file of the CPUs of unbound workqueues.
-const workqueueMask = "/sys/devices/virtual/workqueue/cpumask"
-
 // Read reads the state below a root, "/" for this machine.
 func Read(root string, needs Needs) (*State, error) {
 	topo, err := topology.Read(root)
@@ -87,12 +84,12 @@ func Read(root string, needs Needs) (*State, error) {
 		}
 	}
 	fs := irq.New(root)
-	s.DefaultIRQ, s.Workqueue = fs.Default(), irq.ReadMask(filepath.Join(root, workqueueMask))
+	s.DefaultIRQ, s.Workqueue = fs.Default(), irq.ReadMask(filepath.Join(root, partition.Workqueues.Path))
 	if !needs.Interrupts {
 		return s, nil
 	}
 	s.NICs = fs.NICs()
-	s.Masks = s.masks()
+	s.Masks = partition.ReadMasks(root)
 	if _, err := tree.Stat(filepath.Join(root, "proc", "interrupts")); errors.Is(err, os.ErrNotExist) {
 		return s, nil // a container's view, or a tree without it
 	}
