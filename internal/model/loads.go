@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -192,7 +193,35 @@ func (m *Model) contests(groups Groups) []contest {
 		}
 		c.rivals = append(c.rivals, r)
 	}
+	for i := range contests {
+		contests[i].leaveHeldBack(m.Elapsed.Seconds(), float64(m.CPUs[i].Busy))
+	}
 	return contests
+}
+
+// severalTurns is the seconds of some turns of a CPU: one is a slice or a tick, 3 to 10 ms
+// (Documentation/scheduler/sched-eevdf.rst).
+const severalTurns = 0.02
+
+// leaveHeldBack leaves out the tasks that were queued all of the window (s) and never ran,
+// though their weight had several turns coming: it is no rival that keeps them off the CPU,
+// and they keep nobody off. A control group's quota (cpu.max) does that, and Linux 6.18 to
+// kernel threads beside groups whose weight changes, for seconds.
+func (c *contest) leaveHeldBack(window, busy float64) {
+	weights, fair, unseen := 0.0, window, busy
+	for i := range c.rivals {
+		r := &c.rivals[i]
+		unseen -= r.Used
+		if r.RealTime {
+			fair -= r.Used * window
+		} else {
+			weights += r.Weight * r.Queued
+		}
+	}
+	weights += place.NiceZero * max(0, unseen)
+	c.rivals = slices.DeleteFunc(c.rivals, func(r place.Rival) bool {
+		return r.Used == 0 && r.Queued == 1 && fair*r.Weight/weights >= severalTurns
+	})
 }
 
 // active are the tasks that ran or waited and were last on a CPU of the sample,

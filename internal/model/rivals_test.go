@@ -89,6 +89,34 @@ func TestAStarvedTaskIsQueued(t *testing.T) {
 	assert.Empty(t, rivals('S', 'S'))
 }
 
+// TestHeldBack: one that never ran where three others of its weight had their turns is no
+// rival, as one of thirty is.
+func TestHeldBack(t *testing.T) {
+	rivals := func(spinners int, nice int8, busy uint64) (tids []kernel.TID) {
+		window := func(s uint64) *sample.Sample {
+			rows := []*sample.Task{task(1, func(t *sample.Task) { t.State, t.Nice, t.Have, t.RunNs = 'R', nice, sample.HaveRun|sample.HaveTime, 5 })}
+			for i := range spinners {
+				rows = append(rows, task(kernel.TID(i+2), func(t *sample.Task) {
+					t.State, t.Have = 'R', sample.HaveRun|sample.HaveTime
+					t.RunNs = s * 250_000_000 / uint64(spinners)
+					t.RunDelayNs = s*250_000_000 - t.RunNs
+				}))
+			}
+			n := at(float64(s)/4, rows...)
+			return withCPUs(n, sample.CPU{ID: 0, UserTicks: s * busy, IdleTicks: s * (25 - busy)})
+		}
+		for _, r := range Next(Next(nil, window(1), nil), window(2), nil).Loads(nil)[0].Rivals {
+			tids = append(tids, r.TID)
+		}
+		return tids
+	}
+	assert.NotContains(t, rivals(3, 0, 25), kernel.TID(1))
+	assert.Len(t, rivals(3, 0, 25), 3)
+	assert.Contains(t, rivals(3, 19, 25), kernel.TID(1), "its turn comes seldom")
+	assert.Contains(t, rivals(30, 0, 25), kernel.TID(1))
+	assert.Contains(t, rivals(0, 19, 25), kernel.TID(1), "others have ended")
+}
+
 func TestLoadsLookUpGroups(t *testing.T) {
 	m := crowd(2, 0, 0)
 	group := &place.Group{Weight: 512}

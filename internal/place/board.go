@@ -112,7 +112,9 @@ func (b *board) fill(loads []Load) {
 			continue
 		}
 		b.at[c.ID] = len(b.slots)
-		b.slots = append(b.slots, slot{cpu: c, load: *l})
+		s := slot{cpu: c, load: *l}
+		s.load.Busy = max(l.Busy, min(1, l.Fixed))
+		b.slots = append(b.slots, s)
 	}
 }
 

@@ -144,6 +144,19 @@ func TestNobodyWaitsForAnIdleCPU(t *testing.T) {
 	}
 }
 
+// The clock's tick does not see all of what comes and goes in step with it: what the tasks of a
+// CPU are known to have used there is used.
+func TestWorkThatTheTickDoesNotSee(t *testing.T) {
+	m := flat(topologytest.Spec{})
+	for _, tick := range []float64{0.1, 0.18, 0.3} {
+		loads := busy(m, map[cpuset.CPU]float64{0: 100 * tick})
+		loads[0].Rivals = []Rival{on(nil, NiceZero, 0.3)}
+		loads[0].Fixed = 0.3
+		b := newBoard(Request{Topology: m, Loads: loads})
+		assert.InDelta(t, 1-0.3/1.3, b.share(&Target{}, 0), 0.01, "%.2f", tick)
+	}
+}
+
 // A share is a number however little a rival's part is: what is left of one that did its work
 // on another CPU may be a rounding error.
 func TestShareBesideNextToNothing(t *testing.T) {
