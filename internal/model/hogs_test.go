@@ -145,7 +145,14 @@ func startHog(t *testing.T, h hog, cpu cpuset.CPU) kernel.TID {
 		_ = cmd.Wait()
 	})
 	if h.cgroup != "" {
-		require.NoError(t, os.WriteFile(filepath.Join(h.cgroup, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0))
+		// The thread that works alone, where a group may have it alone: each time that Go's others
+		// wake the kernel weighs the group anew, and Linux 6.18 may give another group on the CPU
+		// nothing for 16 s then.
+		file := filepath.Join(h.cgroup, "tasks")
+		if _, err := os.Stat(file); err != nil {
+			file = filepath.Join(h.cgroup, "cgroup.procs")
+		}
+		require.NoError(t, os.WriteFile(file, []byte(strconv.Itoa(cmd.Process.Pid)), 0))
 	}
 	return kernel.TID(cmd.Process.Pid)
 }
