@@ -9,7 +9,7 @@
 //
 // Changes go one way too:
 //
-//	key │ flag ─▶ action ──Request──▶ change.Plan ──Carry──▶ journal ─▶ kernel ─▶ read back ──▶ change.Outcome
+//	key │ flag ─▶ action ──Request──▶ change.Plan ──Apply──▶ journal ─▶ kernel ─▶ read back ──▶ change.Outcome
 //	              (targets, place.Place)            (one lock, written before the change)
 //
 // sudo's child, the guard, profiles, isolation and benchmarks' placements take that
@@ -73,7 +73,7 @@
 //	field          the table of columns
 //	target         the TARGET grammar: which tasks a word on the command line means
 //	Changes
-//	change         plan, consent, carry, undo: the one path of every change
+//	change         plan, confirmation, carry, undo: the one path of every change
 //	change/history  what was done by the journal, what undid it, and what is left
 //	change/journal  the record of every change, and the lock of a user
 //	change/attr    what can be changed: one attribute, one file

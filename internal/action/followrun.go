@@ -91,7 +91,7 @@ func (s *Steering) trial(ctx context.Context, within time.Duration, body func(co
 		found, ended = body(ctx, put)
 		return found, ended
 	}
-	out, err := s.tuner.Try(ctx, s.trialPlan, change.Consent{RevertAfter: within + steerSlack}, try)
+	out, err := s.tuner.Try(ctx, s.trialPlan, change.Confirmation{RevertAfter: within + steerSlack}, try)
 	i := slices.IndexFunc(out.Changes, func(c change.Change) bool {
 		return (c.Status == attr.Failed || c.Status == attr.Refused) && !c.Gone()
 	})

@@ -68,7 +68,7 @@ type Given struct {
 	CPUs cpuset.Set
 }
 
-// Plan finds out what a Request would change, and changes nothing; Deps.Carry carries the
+// Plan finds out what a Request would change, and changes nothing; Deps.Apply carries the
 // Plan out.
 func (d Deps) Plan(ctx context.Context, r Request) (p Proposal, err error) {
 	switch {

@@ -149,7 +149,7 @@ func TestNiceBySteps(t *testing.T) {
 		want = min(want+by, 19)
 		plan, err := d.Plan(context.Background(), Request{Targets: []change.Target{{TID: pid}}, Tuning: Tuning{NiceBy: by}})
 		require.NoError(t, err)
-		_, err = d.Carry(context.Background(), plan.Plan, change.Consent{})
+		_, err = d.Apply(context.Background(), plan.Plan, change.Confirmation{})
 		require.NoError(t, err)
 		nice, err := kernel.System().Nice(pid)
 		require.NoError(t, err)

@@ -39,7 +39,7 @@ type Job struct {
 	// several: see back.
 	Caches []cpuset.Set
 	Memory bool // of the processes is moved to the nodes of what is kept
-	// Yes is the user's consent to candidates that need it: they were asked for.
+	// Yes is the user's confirmation to candidates that need it: they were asked for.
 	Yes bool
 	// By is what asked for the search, where that is no user; the reasons in the journal begin with it.
 	By string
@@ -148,7 +148,7 @@ func (j *Job) Trial(ctx context.Context, within time.Duration, body func(context
 	if bad, ok := plan.Preview().FirstBad(); ok {
 		return refused{bad}
 	}
-	out, err := j.Tuner.Try(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: within + guardSlack}, try)
+	out, err := j.Tuner.Try(ctx, plan, change.Confirmation{Yes: j.Yes, RevertAfter: within + guardSlack}, try)
 	if err == nil && ended == nil {
 		if bad, ok := out.FirstBad(); ok {
 			err = refused{bad}
@@ -175,7 +175,7 @@ func (j *Job) keep(ctx context.Context, found *Found) error {
 	if err != nil {
 		return err
 	}
-	out, err := j.Tuner.Carry(ctx, plan, change.Consent{Yes: j.Yes})
+	out, err := j.Tuner.Apply(ctx, plan, change.Confirmation{Yes: j.Yes})
 	found.Outcome = &out
 	if bad, ok := out.FirstBad(); ok && err == nil {
 		err = refused{bad}

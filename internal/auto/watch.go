@@ -183,7 +183,7 @@ func (j *Job) against(ctx context.Context, found *Found, run func(context.Contex
 		return err
 	}
 	within := time.Duration(search.DefaultPeriods(2)) * Period * 2
-	out, err := j.Tuner.Try(ctx, plan, change.Consent{Yes: j.Yes, RevertAfter: within + guardSlack}, try)
+	out, err := j.Tuner.Try(ctx, plan, change.Confirmation{Yes: j.Yes, RevertAfter: within + guardSlack}, try)
 	if bad, ok := out.FirstBad(); ok && err == nil {
 		err = refused{bad}
 	}

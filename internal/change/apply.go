@@ -14,7 +14,7 @@ import (
 	"piton/internal/kernel"
 )
 
-// maxHolds bounds the file descriptors of one Carry; processes beyond it are
+// maxHolds bounds the file descriptors of one Apply; processes beyond it are
 // held for one change at a time.
 const maxHolds = 256
 
@@ -95,7 +95,7 @@ func (r *run) refresh(c *Change) {
 		r.fail(c, err)
 		return
 	}
-	asked := c.Status == attr.Planned || len(r.plan.Undoes) > 0 || r.consent.Yes || r.consent.RevertAfter > 0 ||
+	asked := c.Status == attr.Planned || len(r.plan.Undoes) > 0 || r.confirmation.Yes || r.confirmation.RevertAfter > 0 ||
 		!attr.PolicyOf(c.After).Crowds() && (len(r.plan.Needs) == 0 || r.plan.WillChange())
 	if r.found(c, now); c.Status == attr.Planned && !asked {
 		c.Refuse("changed by someone else to %s since it was read: it may need consent now; run the command again", now)
@@ -133,7 +133,7 @@ func (r *run) found(c *Change, now attr.Value) {
 
 // needsWayBack refuses what a guard could not revert, where there is one.
 func (r *run) needsWayBack(c *Change) {
-	if r.consent.RevertAfter > 0 {
+	if r.confirmation.RevertAfter > 0 {
 		r.t.refuseOneWay(c)
 	}
 }

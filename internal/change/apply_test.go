@@ -18,12 +18,12 @@ import (
 
 // These are used in most tests.
 var (
-	pin   = changetest.Pin
-	apply = changetest.Apply
-	plan  = changetest.Plan
-	carry = changetest.Carry
-	undo  = changetest.Undo
-	brief = changetest.Brief
+	pin       = changetest.Pin
+	apply     = changetest.Apply
+	plan      = changetest.Plan
+	applyPlan = changetest.ApplyPlan
+	undo      = changetest.Undo
+	brief     = changetest.Brief
 )
 
 // bare is of a Tuner with all rights and without a journal.
@@ -127,7 +127,7 @@ func TestApplySaysWhenTheCpusetCuts(t *testing.T) {
 	tuner := m.Tuner(bare)
 	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1, 2), 10))
 	assert.Equal(t, []string{"cgroup /web allows 10 only CPUs 0-1: the kernel will cut 1-2 to 1"}, change.Texts(p.Warnings))
-	outcome := carry(t, tuner, p)
+	outcome := applyPlan(t, tuner, p)
 	assert.Equal(t, []string{"affinity 0-1 to 1: done"}, brief(outcome.Changes))
 	assert.Equal(t, "CPU 1 is in force: cgroup /web allows only CPUs 0-1", outcome.Changes[0].Reason)
 	assert.Equal(t, p.Warnings, outcome.Warnings)
@@ -142,7 +142,7 @@ func TestApplySaysWhenItDoesNotStick(t *testing.T) {
 	m.Before("SetAffinity", 10, func() {
 		m.Before("Affinity", 10, func() { require.NoError(t, m.SetAffinity(10, cpuset.Of(3))) })
 	})
-	c := carry(t, tuner, p).Changes[0]
+	c := applyPlan(t, tuner, p).Changes[0]
 	assert.Equal(t, attr.Failed, c.Status)
 	assert.True(t, c.Taken)
 	assert.Equal(t, "it did not stick: 1 was set and 3 is in force; something else sets it too", c.Reason)
@@ -164,7 +164,7 @@ func TestApplyFindsNewThreads(t *testing.T) {
 			m.SpawnAs(10, 13, kernelfake.Task{Affinity: cpuset.Of(1)})
 		}
 	}
-	outcome := carry(t, tuner, p)
+	outcome := applyPlan(t, tuner, p)
 	assert.Equal(t, 3, outcome.Passes)
 	assert.Equal(t, 2, outcome.Newborn)
 	assert.Equal(t, []string{
@@ -186,7 +186,7 @@ func TestApplyCannotLookAtANewThread(t *testing.T) {
 			m.Fail("Affinity", 12, syscall.ENOMEM)
 		}
 	}
-	outcome := carry(t, tuner, p)
+	outcome := applyPlan(t, tuner, p)
 	assert.True(t, outcome.Unsettled)
 	assert.Regexp(t, `^not every thread could be looked at \(.*cannot allocate memory\) after 5s and \d+ passes; run it again$`, outcome.Warnings[0].Text)
 }
@@ -209,7 +209,7 @@ func TestApplyStopsWhenInterrupted(t *testing.T) {
 	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10, 20))
 	ctx, cancel := context.WithCancel(t.Context())
 	m.Before("SetAffinity", 10, cancel)
-	outcome, err := tuner.Carry(ctx, p, change.Consent{})
+	outcome, err := tuner.Apply(ctx, p, change.Confirmation{})
 	require.ErrorIs(t, err, context.Canceled)
 	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 0-3 to 1: refused"}, brief(outcome.Changes))
 	assert.Equal(t, change.Some, outcome.Verdict())
@@ -231,7 +231,7 @@ func TestReadOnlyChangesNothing(t *testing.T) {
 	m.Spawn(10, 10)
 	tuner := change.New(change.Options{Sources: m.Sources(), Journal: changetest.Journal(t)})
 	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
-	_, err := tuner.Carry(t.Context(), p, change.Consent{Yes: true})
+	_, err := tuner.Apply(t.Context(), p, change.Confirmation{Yes: true})
 	require.ErrorIs(t, err, change.ErrReadOnly)
 	require.ErrorIs(t, tuner.Signal(change.Target{TID: 10}, syscall.SIGTERM), change.ErrReadOnly)
 	assert.Empty(t, m.Calls())

@@ -23,7 +23,7 @@ func TestNoGuardOfWhatCannotBeReverted(t *testing.T) {
 	j, g := changetest.Journal(t), &guards{}
 	tuner := m.Tuner(change.Options{Sources: attr.Sources{Rights: changetest.NoRights}, Journal: j, Guards: g})
 	for _, yes := range []bool{false, true} {
-		o, err := tuner.Carry(t.Context(), plan(t, tuner, changetest.One(attr.SetNice(15), 10)), change.Consent{Yes: yes, RevertAfter: time.Second})
+		o, err := tuner.Apply(t.Context(), plan(t, tuner, changetest.One(attr.SetNice(15), 10)), change.Confirmation{Yes: yes, RevertAfter: time.Second})
 		require.NoError(t, err)
 		assert.Equal(t, []string{"nice 0 to 15: refused"}, brief(o.Changes))
 		assert.Contains(t, o.Changes[0].Reason, "it could not be reverted: lowering nice from 15 to 0 needs CAP_SYS_NICE")
@@ -37,7 +37,7 @@ func TestNoGuardOfWhatCannotBeReverted(t *testing.T) {
 	// Without a guard it is made, and told beforehand.
 	p := plan(t, tuner, changetest.One(attr.SetNice(15), 10))
 	assert.Contains(t, change.Texts(p.Warnings)[0], "nice value of 10 cannot be undone: lowering nice from 15 to 0 needs CAP_SYS_NICE")
-	assert.Equal(t, 1, carry(t, tuner, p).Count(attr.Done))
+	assert.Equal(t, 1, applyPlan(t, tuner, p).Count(attr.Done))
 }
 
 // TestGuardOfTheRest: of a plan, what can be reverted is made under the guard.
@@ -49,7 +49,7 @@ func TestGuardOfTheRest(t *testing.T) {
 	both := changetest.Set([]attr.Setting{attr.SetNice(15), attr.SetAffinity(cpuset.Of(1))}, 10)
 	p := plan(t, tuner, both)
 	m.Before("SetAffinity", 10, func() { m.Spawn(10, 11) })
-	o, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Second})
+	o, err := tuner.Apply(t.Context(), p, change.Confirmation{RevertAfter: time.Second})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"affinity 0-3 to 1: done", "nice 0 to 15: refused", "affinity 0-3 to 1: done"}, brief(o.Changes))
 	assert.Equal(t, change.Some, o.Verdict())
@@ -66,7 +66,7 @@ func TestNoGuardOfANewbornThatCannotBeReverted(t *testing.T) {
 	requests := append(changetest.One(attr.SetNice(15), 10), pin(change.ScopeProcess, cpuset.Of(1), 20)...)
 	p := plan(t, tuner, requests)
 	m.Before("SetAffinity", 20, func() { m.Spawn(10, 11) })
-	o, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Second})
+	o, err := tuner.Apply(t.Context(), p, change.Confirmation{RevertAfter: time.Second})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"nice 15 to 15: unchanged", "affinity 0-3 to 1: done", "nice 0 to 15: refused"}, brief(o.Changes))
 }
@@ -85,7 +85,7 @@ func TestNoTrialOfWhatCannotBeReverted(t *testing.T) {
 
 const kexec = "/proc/sys/kernel/kexec_load_disabled"
 
-// TestOneWaySysctlNeedsYes: nobody undoes it, so a guard is no consent.
+// TestOneWaySysctlNeedsYes: nobody undoes it, so a guard is no confirmation.
 func TestOneWaySysctlNeedsYes(t *testing.T) {
 	m := changetest.New(t)
 	m.Settings.Put(kexec, "0\n")
@@ -97,16 +97,16 @@ func TestOneWaySysctlNeedsYes(t *testing.T) {
 	assert.Equal(t, danger, p.Danger())
 	assert.True(t, p.AsksFirst())
 	assert.Equal(t, []string{danger}, change.Texts(p.Preview().Warnings))
-	_, err := tuner.Carry(t.Context(), p, change.Consent{})
+	_, err := tuner.Apply(t.Context(), p, change.Confirmation{})
 	require.EqualError(t, err, "refused: "+danger+"; --yes does it anyway")
-	o, err := tuner.Carry(t.Context(), p, change.Consent{Yes: true, RevertAfter: time.Second})
+	o, err := tuner.Apply(t.Context(), p, change.Confirmation{Yes: true, RevertAfter: time.Second})
 	require.NoError(t, err)
 	assert.Equal(t, "it could not be reverted: only a reboot sets it to 0", o.Changes[0].Reason)
 	assert.Zero(t, g.after)
 	assert.Empty(t, m.Settings.Calls())
 	assert.Equal(t, change.NotPermitted, o.Verdict())
 
-	assert.Equal(t, 1, carry(t, tuner, p).Count(attr.Done))
+	assert.Equal(t, 1, applyPlan(t, tuner, p).Count(attr.Done))
 	apply(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
 	o = undo(t, tuner, change.UndoRequest{All: true})
 	assert.Equal(t, []string{"affinity 1 to 0-3: done", "sysctl 1 to 0: refused"}, brief(o.Changes))

@@ -7,15 +7,15 @@
 // Tuner.Plan makes one of requests (plan.go), PlanUndo of entries to undo (undo.go,
 // restore.go), PlanTrial of candidates (trial.go), and package partition of CPUs to isolate.
 // A Plan is data and changes nothing: refused changes are in it, what to warn of
-// (caution.go), and what needs consent (consent.go).
+// (caution.go), and what needs confirmation (confirmation.go).
 //
-// Carry (carry.go) carries a Plan out:
+// Apply (carry.go) carries a Plan out:
 //
 //   - It takes the user's lock, and makes a plan anew that depends on the journal or on all
-//     tasks (Tuner.again). The consent must cover it.
+//     tasks (Tuner.again). The confirmation must cover it.
 //   - It holds each process, so that its number cannot be used again unseen, and reads the
 //     old values once more (refresh).
-//   - It refuses what another piton's search sets in turn at the moment (leaveTrials).
+//   - It refuses what another piton's search sets in turn at the moment (refuseDuringTrial).
 //   - It arms a guard, if the change is to be reverted unless somebody confirms it.
 //   - It writes the journal (begin). What cannot be recorded is not made, but for an undo
 //     where the disk is full.
@@ -23,11 +23,11 @@
 //   - It looks for threads born meanwhile, until two looks find no new one (settle.go), and
 //     asks a plan over all tasks what else there is (sweep.go). Those are recorded, too,
 //     before they are made (more).
-//   - It ends the guards of what is undone (disarm), and records what became of each change
+//   - It ends the guards of what is undone (endGuards), and records what became of each change
 //     (end). Without that record, an undo compares every value with the one that was meant.
 //
 // Try does the same with a trial, which sets its candidates in turn, as often as it likes,
-// and in the end what was there before. CarryStanding is for a piton that makes changes all
+// and in the end what was there before. ApplyAsDaemon is for a piton that makes changes all
 // day (carry_standing.go).
 //
 // An undo goes back over its entries, the newest first. Where the value in force is what
@@ -66,7 +66,7 @@ const (
 // Change is one attribute of one object.
 type Change = attr.Change
 
-// Entry is what the journal has of one Carry.
+// Entry is what the journal has of one Apply.
 type Entry = journal.Entry
 
 // Request is settings for targets; several requests make one Plan, so that
@@ -106,7 +106,7 @@ type Plan struct {
 	Origin journal.Origin // for the journal; of the zero kind: by the user
 
 	candidates []Plan          // not nil: Changes are what a trial may set, 1 and on in turn
-	standing   bool            // not planned yet (CarryStanding)
+	standing   bool            // not planned yet (ApplyAsDaemon)
 	follow     []follow        // where new threads may appear meanwhile
 	undo       []undone        // which changes stand for which entry of Undoes
 	chosen     map[uint64]bool // those of Undoes that were asked for

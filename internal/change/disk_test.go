@@ -59,12 +59,12 @@ func TestFullDiskBeforeAChange(t *testing.T) {
 	m, store, tuner := onDisk(t)
 	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
 	store.Full = full
-	outcome, err := tuner.Carry(t.Context(), p, change.Consent{})
+	outcome, err := tuner.Apply(t.Context(), p, change.Confirmation{})
 	require.ErrorIs(t, err, syscall.ENOSPC)
 	assert.Equal(t, change.Outcome{}, outcome)
 	assert.Empty(t, m.Calls())
 	store.Full = nil
-	assert.Equal(t, uint64(1), carry(t, tuner, p).Entry)
+	assert.Equal(t, uint64(1), applyPlan(t, tuner, p).Entry)
 }
 
 // failing is a store whose first write fails, once it is made or before.
@@ -99,7 +99,7 @@ func TestNothingIsMadeOfWhatCannotBeBegun(t *testing.T) {
 			tt.store.Memory = &journal.Memory{}
 			tuner := m.Tuner(change.Options{Journal: journal.New(&tt.store, journal.Where{Boot: "this"}), Guards: &tt.guard})
 			p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
-			_, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+			_, err := tuner.Apply(t.Context(), p, change.Confirmation{RevertAfter: time.Minute})
 			require.Error(t, err)
 			assert.Empty(t, m.Calls())
 			entries, damage, err := tuner.Entries()
@@ -233,7 +233,7 @@ func TestFullDiskForANewborn(t *testing.T) {
 			m.Spawn(10, 11)
 		}
 	}
-	outcome := carry(t, tuner, p)
+	outcome := applyPlan(t, tuner, p)
 	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 0-3 to 1: failed"}, brief(outcome.Changes))
 	assert.ErrorIs(t, outcome.Changes[1].Err, syscall.ENOSPC)
 	assert.Equal(t, change.Some, outcome.Verdict())

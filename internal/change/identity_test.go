@@ -21,7 +21,7 @@ func TestApplyNeverTouchesASuccessor(t *testing.T) {
 	tuner := m.Tuner(bare)
 	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
 	m.Replace(10, 10, "other") // after the plan
-	outcome := carry(t, tuner, p)
+	outcome := applyPlan(t, tuner, p)
 	assert.Empty(t, m.Calls())
 	assert.Equal(t, attr.Failed, outcome.Changes[0].Status)
 	assert.ErrorIs(t, outcome.Changes[0].Err, attr.ErrGone)
@@ -31,7 +31,7 @@ func TestApplyNeverTouchesASuccessor(t *testing.T) {
 	p = plan(t, tuner, known)
 	assert.Equal(t, "10 has ended", p.Changes[0].Reason, "its number means another now")
 	assert.Equal(t, attr.Refused, p.Changes[0].Status)
-	carry(t, tuner, p)
+	applyPlan(t, tuner, p)
 	assert.Empty(t, m.Calls())
 }
 
@@ -42,7 +42,7 @@ func TestApplyConfessesAHitSuccessor(t *testing.T) {
 	tuner := m.Tuner(bare)
 	p := plan(t, tuner, pin(change.ScopeThread, cpuset.Of(1), 10))
 	m.Before("SetAffinity", 10, func() { m.Replace(10, 10, "other") })
-	c := carry(t, tuner, p).Changes[0]
+	c := applyPlan(t, tuner, p).Changes[0]
 	assert.Equal(t, attr.Failed, c.Status)
 	assert.ErrorIs(t, c.Err, attr.ErrGone)
 	assert.Contains(t, c.Reason, "its number now means other, which may have been given CPU 1 instead")
@@ -64,7 +64,7 @@ func TestApplyConfessesAHitSuccessorOfAThread(t *testing.T) {
 			tuner := m.Tuner(bare)
 			p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
 			m.Before("SetAffinity", 11, func() { m.Replace(tt.pid, 11, "other") })
-			outcome := carry(t, tuner, p)
+			outcome := applyPlan(t, tuner, p)
 			assert.Equal(t, []string{"affinity 0-3 to 1: done", tt.want}, brief(outcome.Changes))
 			if tt.pid != 10 {
 				assert.Contains(t, outcome.Changes[1].Reason, "its number now means other, which may have been given CPU 1 instead")
@@ -128,7 +128,7 @@ func TestOldValueIsOfTheThreadItself(t *testing.T) {
 			return nil
 		}}
 	})
-	outcome := carry(t, tuner, p)
+	outcome := applyPlan(t, tuner, p)
 	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged", "affinity 0-3 to 1: done"}, brief(outcome.Changes))
 	undo(t, tuner, change.UndoRequest{All: true})
 	assert.Equal(t, []string{"0-3", "0-3"}, masks(h.Machine, 10, 11))
@@ -173,7 +173,7 @@ func TestApplyThreadsThatEndAreNoFailure(t *testing.T) {
 	m.Before("SetAffinity", 10, func() { m.End(11); m.End(21) })
 	assert.Equal(t, []string{
 		"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged", "affinity 0-3 to 1: done", "affinity 0-3 to 1: failed",
-	}, brief(carry(t, tuner, p).Changes), "unless that very thread was asked for")
+	}, brief(applyPlan(t, tuner, p).Changes), "unless that very thread was asked for")
 }
 
 func TestPlanLeavesOutThreadsThatEnded(t *testing.T) {
@@ -202,7 +202,7 @@ func TestEndOfAChildInATree(t *testing.T) {
 	tuner := m.Tuner(bare)
 	p := plan(t, tuner, pin(change.ScopeTree, cpuset.Of(1), 10))
 	m.End(20)
-	outcome := carry(t, tuner, p)
+	outcome := applyPlan(t, tuner, p)
 	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged"}, brief(outcome.Changes))
 	assert.Equal(t, "it ended meanwhile", outcome.Changes[1].Reason)
 }
@@ -227,7 +227,7 @@ func TestNewbornOfAReusedNumber(t *testing.T) {
 			m.Tasks[20].PPID = 30
 		}
 	}
-	carry(t, tuner, p)
+	applyPlan(t, tuner, p)
 	undo(t, tuner, change.UndoRequest{All: true})
 	assert.Equal(t, []string{"0-3", "0,2", "0,2"}, masks(m, 10, 20, 30))
 }

@@ -104,7 +104,7 @@ func TestThreadFollowsItsLineBeforeItsTurn(t *testing.T) {
 		require.NoError(t, err)
 		p.Undo.IDs = nil // it is no later than its start
 		require.NoError(t, m.SetAffinity(77, cpuset.Of(2)))
-		c := carry(t, tuner, p).Changes[0]
+		c := applyPlan(t, tuner, p).Changes[0]
 		assert.Equal(t, want, c.Status, c.Reason)
 		if want == attr.Refused {
 			assert.Equal(t, "changed by someone else from 1-2 to 2 meanwhile; left alone", c.Reason)
@@ -142,7 +142,7 @@ func TestUndoKnowsAnotherLineWithTheNumber(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, attr.Unchanged, p.Changes[0].Status, name)
 		assert.Equal(t, "irq 24 (eth0) is gone, so there is nothing to undo", p.Changes[0].Reason, name)
-		c := carry(t, tuner, early).Changes[0]
+		c := applyPlan(t, tuner, early).Changes[0]
 		assert.Equal(t, attr.Failed, c.Status, name)
 		assert.ErrorIs(t, c.Err, attr.ErrGone, name)
 		assert.Len(t, m.Settings.Calls(), 1, name)

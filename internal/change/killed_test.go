@@ -159,7 +159,7 @@ func undoAfterAKill(t *testing.T, name string, n int, made, onebyone bool) bool 
 // dies reports whether a mortal piton was killed while it carried out a plan.
 func dies(t *testing.T, tuner *change.Tuner, p change.Plan) (dead bool) {
 	defer func() { dead = recover() == killed{} }()
-	carry(t, tuner, p)
+	applyPlan(t, tuner, p)
 	return false
 }
 

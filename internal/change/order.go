@@ -13,12 +13,12 @@ import (
 // Order is what is asked for: one of Requests, Undo, Isolate, Include and Keep. As JSON it
 // is for a piton with more rights, and entries are those of that piton's journal.
 type Order struct {
-	Requests []Request    `json:"requests,omitempty"`
-	Undo     *UndoRequest `json:"undo,omitempty"`
-	Isolate  string       `json:"isolate,omitempty"` // CPUs, a cpulist
-	Include  string       `json:"include,omitempty"` // CPUs, a cpulist
-	Keep     []uint64     `json:"keep,omitempty"`    // entries whose guards are told to let them stay
-	Consent  Consent      `json:"consent,omitzero"`
+	Requests     []Request    `json:"requests,omitempty"`
+	Undo         *UndoRequest `json:"undo,omitempty"`
+	Isolate      string       `json:"isolate,omitempty"` // CPUs, a cpulist
+	Include      string       `json:"include,omitempty"` // CPUs, a cpulist
+	Keep         []uint64     `json:"keep,omitempty"`    // entries whose guards are told to let them stay
+	Confirmation Confirmation `json:"consent,omitzero"`
 }
 
 // Check returns a UsageError for an order that asks for nothing, for several things, or
@@ -84,16 +84,16 @@ func (p Plan) restoring() []Request {
 	return out
 }
 
-// Reply is what became of an Order: what Carry returned, as data. An Order to Keep has an
+// Reply is what became of an Order: what Apply returned, as data. An Order to Keep has an
 // empty Outcome.
 type Reply struct {
 	Outcome Outcome `json:"outcome,omitzero"`
 	Error   string  `json:"error,omitempty"`
-	Needs   []Need  `json:"needs,omitempty"` // of an error that Is ErrNeedsConsent
+	Needs   []Need  `json:"needs,omitempty"` // of an error that Is ErrNeedsConfirmation
 	OneWay  bool    `json:"one_way,omitempty"`
 }
 
-// NewReply is the Reply of what Carry returned.
+// NewReply is the Reply of what Apply returned.
 func NewReply(o Outcome, err error) Reply {
 	r := Reply{Outcome: o}
 	if refused, ok := errors.AsType[*ConsentError](err); ok {
@@ -105,7 +105,7 @@ func NewReply(o Outcome, err error) Reply {
 	return r
 }
 
-// Err is the error that Carry returned, nil if there was none.
+// Err is the error that Apply returned, nil if there was none.
 func (r Reply) Err() error {
 	switch {
 	case len(r.Needs) > 0:

@@ -26,7 +26,7 @@ func through[T any](t *testing.T, v T) (back T) {
 
 func TestOrdersAsData(t *testing.T) {
 	for _, o := range []Order{
-		{Isolate: "2-3", Consent: Consent{Yes: true, RevertAfter: 16 * time.Second}}, {Include: "2-3"}, {Keep: []uint64{12}},
+		{Isolate: "2-3", Confirmation: Confirmation{Yes: true, RevertAfter: 16 * time.Second}}, {Include: "2-3"}, {Keep: []uint64{12}},
 		{Undo: &UndoRequest{IDs: []uint64{12, 13}}},
 		{Requests: []Request{{Targets: []Target{{TID: 3641, StartTicks: 77, Scope: ScopeThread}}, Set: []attr.Setting{attr.SetNice(5)},
 			Files: []attr.FileSetting{attr.SetIRQ(24, "irq 24", cpuset.Of(2))}, Reason: "why", Restore: true}}},
@@ -87,7 +87,7 @@ func TestRepliesAsData(t *testing.T) {
 
 	refusal := &ConsentError{Needs: []Need{{BusyRealTime, "it is busy"}}}
 	back = through(t, NewReply(Outcome{}, fmt.Errorf("order: %w", refusal)))
-	assert.ErrorIs(t, back.Err(), ErrNeedsConsent)
+	assert.ErrorIs(t, back.Err(), ErrNeedsConfirmation)
 	assert.Equal(t, refusal, back.Err())
 	assert.EqualError(t, through(t, NewReply(Outcome{}, errors.New("no"))).Err(), "no")
 }

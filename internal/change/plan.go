@@ -77,7 +77,7 @@ func (p *planner) requests(ctx context.Context, requests []Request) (Plan, error
 			}
 		}
 	}
-	p.caution()
+	p.risk()
 	return p.plan, nil
 }
 

@@ -75,7 +75,7 @@ func bornWhileCarried(t *testing.T, m *changetest.Machine, p attr.PolicyValue, b
 			born = nil
 		}
 	}
-	carry(t, tuner, want)
+	applyPlan(t, tuner, want)
 }
 
 func policyOf(t *testing.T, m *changetest.Machine, tid kernel.TID) string {

@@ -151,11 +151,11 @@ func TestRealStorm(t *testing.T) {
 	if testing.Short() {
 		runs = 10
 	}
-	passes, newborn := 0, 0
+	passes, newThread := 0, 0
 	for i := range runs {
 		cpu := []cpuset.Set{first, last}[i%2]
 		outcome := apply(t, tuner, pin(change.ScopeProcess, cpu, pid))
-		passes, newborn = max(passes, outcome.Passes), newborn+outcome.Newborn
+		passes, newThread = max(passes, outcome.Passes), newThread+outcome.Newborn
 		assert.Zero(t, outcome.Count(attr.Failed)+outcome.Count(attr.Refused), "threads that end are no failure: %v", outcome.Changes)
 		for _, tid := range realThreads(t, pid) {
 			if got, err := kernel.System().Affinity(tid); err == nil {
@@ -163,7 +163,7 @@ func TestRealStorm(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d runs: at most %d passes; %d threads were born meanwhile", runs, passes, newborn)
+	t.Logf("%d runs: at most %d passes; %d threads were born meanwhile", runs, passes, newThread)
 	undo(t, tuner, change.UndoRequest{All: true})
 	for _, tid := range realThreads(t, pid) {
 		if got, err := kernel.System().Affinity(tid); err == nil {
@@ -178,7 +178,7 @@ func TestRealProcessThatDies(t *testing.T) {
 	requests := pin(change.ScopeProcess, cpuset.Of(cpusOf(t, pid).Last()), pid)
 	p := plan(t, tuner, requests)
 	end()
-	outcome := carry(t, tuner, p)
+	outcome := applyPlan(t, tuner, p)
 	assert.Equal(t, len(p.Changes), outcome.Count(attr.Failed)+outcome.Count(attr.Unchanged))
 	for _, c := range outcome.Changes {
 		if c.Status == attr.Failed {
@@ -201,7 +201,7 @@ func TestRealReuse(t *testing.T) {
 	end()
 
 	successor := reuse(t, pid)
-	for _, c := range carry(t, tuner, p).Changes {
+	for _, c := range applyPlan(t, tuner, p).Changes {
 		assert.Equal(t, attr.Failed, c.Status)
 	}
 	assert.Zero(t, undo(t, tuner, change.UndoRequest{Last: 1}).Count(attr.Done))

@@ -68,7 +68,7 @@ func TestNothingIsChangedWithoutItsRecord(t *testing.T) {
 	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
 	require.NoError(t, os.Remove(j.Path()))
 	require.NoError(t, os.Mkdir(j.Path(), 0o700)) // so that it cannot be opened, even by root
-	_, err := tuner.Carry(t.Context(), p, change.Consent{})
+	_, err := tuner.Apply(t.Context(), p, change.Confirmation{})
 	require.Error(t, err)
 	assert.Empty(t, m.Calls())
 }
@@ -100,7 +100,7 @@ func TestJournalRecordsNewThreads(t *testing.T) {
 		e := changetest.Entries(t, j)[0]
 		recorded = len(e.Changes) == 2 && e.Changes[1].TID == 12
 	})
-	outcome := carry(t, tuner, p)
+	outcome := applyPlan(t, tuner, p)
 	assert.True(t, recorded, "before the change, as ever")
 	e := changetest.Entries(t, j)
 	require.Len(t, e, 1)
@@ -167,7 +167,7 @@ func TestForeignEntriesAreRefusedAndNotConsumed(t *testing.T) {
 		assert.Equal(t, []string{"affinity 1 to 0-3: refused"}, brief(p.Changes), name)
 		assert.Equal(t, why, p.Changes[0].Reason, name)
 		assert.Empty(t, p.Undoes, name)
-		outcome := carry(t, tuner, p)
+		outcome := applyPlan(t, tuner, p)
 		assert.Equal(t, change.Failed, outcome.Verdict(), name)
 		assert.Zero(t, outcome.Entry, name)
 	}
@@ -216,7 +216,7 @@ func TestRecordAfterwards(t *testing.T) {
 	without := m.Tuner(bare)
 	p := plan(t, without, pin(change.ScopeProcess, cpuset.Of(1), 10, 20))
 	m.End(20)
-	outcome := carry(t, without, p)
+	outcome := applyPlan(t, without, p)
 	_, err := without.Record(p, outcome)
 	require.ErrorIs(t, err, change.ErrNoJournal)
 	j := changetest.Journal(t)

@@ -24,9 +24,9 @@ const (
 func (t *Tuner) Revert(ctx context.Context, e Entry, reverted map[attr.Key]bool, stop func() bool) (plan Plan, all Outcome, err error) {
 	index := map[attr.Key]int{} // into all.Changes
 	clean := 0
-	for pass := 0; pass < passesMost && !stop(); pass++ {
+	for scan := 0; scan < passesMost && !stop(); scan++ {
 		p, planErr := t.planRevert(ctx, e, plan.Undoes != nil, reverted)
-		r, applyErr := t.Carry(ctx, p, Consent{Yes: true})
+		r, applyErr := t.Apply(ctx, p, Confirmation{Yes: true})
 		if err = errors.Join(planErr, applyErr); err != nil {
 			t.o.Clock.Sleep(passTime)
 			continue

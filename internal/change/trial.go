@@ -30,7 +30,7 @@ var ErrOvertaken = errors.New("changed by someone else meanwhile")
 
 // PlanTrial plans a trial of candidates, each of them requests, for the same targets mostly.
 // Carried out, it is one entry of the journal under one guard, and leaves everything as it
-// was; what is to stay is another plan. Without Consent.RevertAfter it would leave what it
+// was; what is to stay is another plan. Without Confirmation.RevertAfter it would leave what it
 // tries if it were killed, so that is an error of Try.
 func (t *Tuner) PlanTrial(ctx context.Context, candidates [][]Request) (Plan, error) {
 	all := Plan{candidates: []Plan{}}
@@ -83,9 +83,9 @@ func (t *Tuner) PlanTrial(ctx context.Context, candidates [][]Request) (Plan, er
 	return all, nil
 }
 
-// Try is Carry for a plan of PlanTrial.
-func (t *Tuner) Try(ctx context.Context, plan Plan, consent Consent, try Try) (Outcome, error) {
-	return t.carry(ctx, plan, consent, try)
+// Try is Apply for a plan of PlanTrial.
+func (t *Tuner) Try(ctx context.Context, plan Plan, confirmation Confirmation, try Try) (Outcome, error) {
+	return t.apply(ctx, plan, confirmation, try)
 }
 
 // backTries is how often what could not be restored is tried again.
@@ -142,7 +142,7 @@ func (tr *trial) put(of func(kernel.TID) int) error {
 	if err := tr.result.Guard.Stands(); err != nil {
 		return err
 	}
-	if err := tr.newborn(); err != nil {
+	if err := tr.newThread(); err != nil {
 		return err
 	}
 	alive := false
@@ -267,7 +267,7 @@ func (t *Tuner) SetsItself(changes []Change) string {
 // newborn takes threads that were born since the last call and have what was set; one
 // with a value of its own keeps it. One that is older than the entry is recorded: it would
 // not be taken for one that has inherited what the entry set.
-func (tr *trial) newborn() error {
+func (tr *trial) newThread() error {
 	var unknown []Change
 	look := resolver{Tuner: tr.t, skip: func(_, tid kernel.TID) bool { return tr.run.known[tid] }}
 	for _, f := range tr.plan.follow {
@@ -371,10 +371,10 @@ func (tr *trial) back(c *tried) Change {
 	return out
 }
 
-// leaveTrials refuses changes of what a trial of another piton sets at the moment, and of
+// refuseDuringTrial refuses changes of what a trial of another piton sets at the moment, and of
 // processes that such a one's have started since: they would find a value that is there for a while only. A trial finds one as well where a guard
 // may still revert a change, and what it tries could be what the guard then restores.
-func (r *run) leaveTrials() error {
+func (r *run) refuseDuringTrial() error {
 	if r.t.o.Guards == nil || r.t.o.Journal == nil || r.plan.blind {
 		return nil
 	}

@@ -26,11 +26,11 @@ func tryCPUs(t *testing.T, m *changetest.Machine, g *guards, run func(set change
 	require.NoError(t, err)
 	const found = "CPU 2 is no better"
 	try := func(_ context.Context, set change.SetCandidate) (string, error) { return found, run(set) }
-	_, err = tuner.Try(t.Context(), p, change.Consent{}, try)
+	_, err = tuner.Try(t.Context(), p, change.Confirmation{}, try)
 	require.ErrorContains(t, err, "under a guard only")
-	_, err = tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Minute})
+	_, err = tuner.Apply(t.Context(), p, change.Confirmation{RevertAfter: time.Minute})
 	require.ErrorContains(t, err, "under a guard only")
-	out, err := tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, try)
+	out, err := tuner.Try(t.Context(), p, change.Confirmation{RevertAfter: time.Minute}, try)
 	entries, _, readErr := tuner.Entries()
 	require.NoError(t, readErr)
 	require.Len(t, entries, 1, "one entry, however often it was set")
@@ -82,7 +82,7 @@ func TestTrialIsNotMadeOfWhatMayBeReverted(t *testing.T) {
 	try := func(pid kernel.TID) (ran bool, out change.Outcome) {
 		p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, pid)})
 		require.NoError(t, err)
-		out, err = tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
+		out, err = tuner.Try(t.Context(), p, change.Confirmation{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
 			ran = true
 			return "", set(change.All(1))
 		})
@@ -111,7 +111,7 @@ func TestChangeOfWhatATrialsProcessStarted(t *testing.T) {
 	other := m.Tuner(change.Options{Journal: j, Guards: &guards{others: []change.GuardState{{Entry: 1, Making: true}}}})
 	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)})
 	require.NoError(t, err)
-	_, err = tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
+	_, err = tuner.Try(t.Context(), p, change.Confirmation{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
 		require.NoError(t, set(change.All(1)))
 		m.SpawnAs(30, 30, kernelfake.Task{Affinity: cpuset.Of(1), Start: 1051})
 		m.Tasks[30].PPID = 10
@@ -131,7 +131,7 @@ func TestTrialThatHasLostItsGuard(t *testing.T) {
 	tuner := m.Tuner(o)
 	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)})
 	require.NoError(t, err)
-	_, err = tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
+	_, err = tuner.Try(t.Context(), p, change.Confirmation{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
 		require.NoError(t, set(change.All(1)))
 		o.Guards = &guards{others: []change.GuardState{{Entry: 1}}}
 		out := apply(t, m.Tuner(o), pinTo(2, 10))
@@ -242,7 +242,7 @@ func TestGuardKnowsWhatACpusetLeavesOfATrial(t *testing.T) {
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: &guards{}})
 	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pin(change.ScopeProcess, cpuset.Of(1, 2), 10), pinTo(0, 10)})
 	require.NoError(t, err)
-	_, err = tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
+	_, err = tuner.Try(t.Context(), p, change.Confirmation{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
 		require.NoError(t, set(change.All(1)))
 		m.SpawnAs(20, 20, kernelfake.Task{Affinity: m.Task(10).Affinity, Start: 3000})
 		m.Tasks[20].PPID = 10
@@ -265,7 +265,7 @@ func TestTrialThatCannotReadBack(t *testing.T) {
 	tuner := h.tuner(change.Options{Journal: changetest.Journal(t), Guards: &guards{}})
 	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pin(change.ScopeProcess, cpuset.Of(1, 2), 10)})
 	require.NoError(t, err)
-	_, err = tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
+	_, err = tuner.Try(t.Context(), p, change.Confirmation{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
 		h.Before("SetAffinity", 10, func() {
 			h.affinity = map[kernel.TID]func() error{10: func() error { return syscall.EINVAL }}
 		})
@@ -282,7 +282,7 @@ func TestTrialThatCannotLookForChildren(t *testing.T) {
 	tuner := h.tuner(change.Options{Journal: changetest.Journal(t), Guards: &guards{}})
 	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)})
 	require.NoError(t, err)
-	out, err := tuner.Try(t.Context(), p, change.Consent{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
+	out, err := tuner.Try(t.Context(), p, change.Confirmation{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
 		require.NoError(t, set(change.All(1)))
 		h.SpawnAs(20, 20, kernelfake.Task{Affinity: cpuset.Of(1), Start: 3000})
 		h.Tasks[20].PPID = 10

@@ -67,7 +67,7 @@ func Local() *Tuner {
 // ErrNotLive is Plan's error for a Processes that is not this machine's.
 var ErrNotLive = errors.New("tuning works on this machine only, not on a host root read from elsewhere")
 
-// ErrReadOnly is Carry's error of a Tuner that was given no write side.
+// ErrReadOnly is Apply's error of a Tuner that was given no write side.
 var ErrReadOnly = errors.New("piton is in read-only mode and changes nothing (--readonly, PITON_READONLY)")
 
 // Value reads one attribute of a thread.

@@ -40,7 +40,7 @@ func (t *Tuner) Undo(ctx context.Context, q UndoRequest) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	return t.Carry(ctx, plan, Consent{})
+	return t.Apply(ctx, plan, Confirmation{})
 }
 
 // PlanUndo returns the Plan that Undo would carry out. A task that has ended has

@@ -75,7 +75,7 @@ func TestUndoOfTasksAndFilesAtOnce(t *testing.T) {
 	m.Line("24", "eth0", "0-3")
 	p := plan(t, tuner, requests)
 	assert.Equal(t, []int{1, 1, 1}, []int{p.Processes(), p.Threads(), p.Files()})
-	assert.Equal(t, 2, carry(t, tuner, p).Count(attr.Done))
+	assert.Equal(t, 2, applyPlan(t, tuner, p).Count(attr.Done))
 	outcome := undo(t, tuner, change.UndoRequest{All: true})
 	assert.Equal(t, []string{"affinity 1 to 0-3: done", "irq-affinity 1 to 0-3: done"}, brief(outcome.Changes))
 	assert.True(t, changetest.Entries(t, j)[0].Undone)
@@ -138,7 +138,7 @@ func TestUndoLooksAgainBeforeItActs(t *testing.T) {
 			p.Undo.IDs = nil
 		}
 		require.NoError(t, m.SetAffinity(10, cpuset.Of(3))) // while the user thinks
-		outcome := carry(t, tuner, p)
+		outcome := applyPlan(t, tuner, p)
 		assert.Equal(t, attr.Refused, outcome.Changes[0].Status, name)
 		assert.Equal(t, "3", m.Task(10).Affinity.String(), name)
 	}
@@ -151,7 +151,7 @@ func TestUndoOfWhatWasUndoneMeanwhile(t *testing.T) {
 	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{All: true})
 	require.NoError(t, err)
 	undo(t, tuner, change.UndoRequest{All: true})
-	outcome, err := tuner.Carry(t.Context(), p, change.Consent{})
+	outcome, err := tuner.Apply(t.Context(), p, change.Confirmation{})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"entry 1 was already undone"}, change.Texts(outcome.Warnings))
 	assert.Equal(t, change.AllDone, outcome.Verdict())
@@ -175,7 +175,7 @@ func TestUndoWhileAGuardReverts(t *testing.T) {
 	_, err = tuner.Record(reverted, outcome)
 	require.NoError(t, err)
 	require.True(t, changetest.Entries(t, j)[0].Undone)
-	assert.Equal(t, []uint64{2, 1}, carry(t, tuner, p).Undone)
+	assert.Equal(t, []uint64{2, 1}, applyPlan(t, tuner, p).Undone)
 	assert.Equal(t, "0-3", m.Task(10).Affinity.String())
 }
 

@@ -158,7 +158,7 @@ func TestUndoOfWhatWasPlanned(t *testing.T) {
 	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
 	require.NoError(t, err)
 	undo(t, tuner, change.UndoRequest{Last: 1}) // as a guard may do, meanwhile
-	outcome, err := tuner.Carry(t.Context(), p, change.Consent{})
+	outcome, err := tuner.Apply(t.Context(), p, change.Confirmation{})
 	require.NoError(t, err)
 	assert.Equal(t, change.AllDone, outcome.Verdict())
 	assert.Equal(t, "1", m.Task(10).Affinity.String(), "and not of the one before")
@@ -186,7 +186,7 @@ func TestUndoRestoresNothingUnconfirmed(t *testing.T) {
 			g := &guards{}
 			o := change.Options{Journal: changetest.Journal(t), Guards: g}
 			tuner := m.Tuner(o)
-			_, err := tuner.Carry(t.Context(), plan(t, tuner, changetest.One(fifo, tt.pids...)), change.Consent{Yes: true, RevertAfter: time.Second})
+			_, err := tuner.Apply(t.Context(), plan(t, tuner, changetest.One(fifo, tt.pids...)), change.Confirmation{Yes: true, RevertAfter: time.Second})
 			require.NoError(t, err)
 			if tt.waits {
 				g.others = []change.GuardState{{Entry: 1, Waiting: true}}
@@ -196,7 +196,7 @@ func TestUndoRestoresNothingUnconfirmed(t *testing.T) {
 				p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{IDs: []uint64{1}})
 				require.NoError(t, err)
 				p.Origin.Kind, p.Undo.IDs = journal.ByGuard, nil
-				assert.Equal(t, []uint64(nil), carry(t, tuner, p).Undone)
+				assert.Equal(t, []uint64(nil), applyPlan(t, tuner, p).Undone)
 			}
 			outcome := undo(t, tuner, change.UndoRequest{Last: 1})
 			assert.Equal(t, []string{"policy BATCH to " + tt.want + ": done"}, brief(outcome.Changes))

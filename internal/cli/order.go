@@ -72,7 +72,7 @@ func carryOrder(ctx context.Context, a *app.App) (change.Outcome, error) {
 	if err != nil {
 		return change.Outcome{}, err
 	}
-	return deps.Carry(ctx, p.Plan, order.Consent)
+	return deps.Apply(ctx, p.Plan, order.Confirmation)
 }
 
 // elevate makes a change through sudo, which asks for the password on the terminal.

@@ -167,7 +167,7 @@ func TestDangerousChangeIsReverted(t *testing.T) {
 			Set: []attr.Setting{attr.SetPolicy(attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10})}}})
 		require.NoError(t, err)
 		assert.NotEmpty(t, plan.Needs, "it is busy")
-		_, err = tuner.Carry(t.Context(), plan, change.Consent{RevertAfter: 10 * time.Second})
+		_, err = tuner.Apply(t.Context(), plan, change.Confirmation{RevertAfter: 10 * time.Second})
 		require.NoError(t, err)
 		p.tick(2)
 		assert.Equal(t, kernel.FIFO, full.Policy)
@@ -203,7 +203,7 @@ func TestIsolateMovesTheRestOff(t *testing.T) {
 	plan, err := deps.Tuning.Plan(t.Context(), nil, action.Request{Order: change.Order{Isolate: "3"}})
 	require.NoError(t, err)
 	assert.NotEmpty(t, plan.Isolation.Staying, "threads of the kernel that are bound to it stay")
-	out, err := m.tuner.Carry(t.Context(), plan.Plan, change.Consent{Yes: true})
+	out, err := m.tuner.Apply(t.Context(), plan.Plan, change.Confirmation{Yes: true})
 	require.NoError(t, err)
 	require.NoError(t, deps.Tuning.Settle(&plan.Isolation, &out))
 	m.Tick(time.Second, sample.Needs{})
@@ -214,7 +214,7 @@ func TestIsolateMovesTheRestOff(t *testing.T) {
 	}
 	back, err := deps.Tuning.Plan(t.Context(), nil, action.Request{Order: change.Order{Include: "3"}})
 	require.NoError(t, err)
-	_, err = m.tuner.Carry(t.Context(), back.Plan, change.Consent{Yes: true})
+	_, err = m.tuner.Apply(t.Context(), back.Plan, change.Confirmation{Yes: true})
 	require.NoError(t, err)
 	m.Tick(time.Second, sample.Needs{})
 	assert.True(t, named(t, m, "bouncer").may(3))
@@ -228,7 +228,7 @@ func TestInterruptGoesWhereItIsSent(t *testing.T) {
 		require.NoError(t, err)
 		return plan
 	}
-	_, err := m.tuner.Carry(t.Context(), send(41), change.Consent{Yes: true})
+	_, err := m.tuner.Apply(t.Context(), send(41), change.Confirmation{Yes: true})
 	require.NoError(t, err)
 	m.Tick(time.Second, sample.Needs{})
 	table, err := m.IRQTable()

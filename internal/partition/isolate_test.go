@@ -148,7 +148,7 @@ func TestRefugeesAvoidReserved(t *testing.T) {
 	assert.Equal(t, "4", w.f.Tasks[0].Mask.String())
 }
 
-// TestMachinePlansAgain: what was isolated meanwhile counts, and so does consent.
+// TestMachinePlansAgain: what was isolated meanwhile counts, and so does confirmation.
 func TestMachinePlansAgain(t *testing.T) {
 	m := Machine{Tuner: change.New(change.Options{})}
 	online, err := m.Tuner.Online()

@@ -29,7 +29,7 @@ func (m Machine) reader() func() (Facts, error) {
 }
 
 // Isolate plans to isolate CPUs, and says what will keep them all the same. A plan
-// that changes anything needs consent. The error is an Error if the CPUs cannot be
+// that changes anything needs confirmation. The error is an Error if the CPUs cannot be
 // isolated.
 func (m Machine) Isolate(ctx context.Context, cpus cpuset.Set) (change.Plan, Isolation, error) {
 	read := m.reader()

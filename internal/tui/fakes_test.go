@@ -48,30 +48,30 @@ var all8 = cpuset.Of(0, 1, 2, 3, 4, 5, 6, 7)
 
 // fakeTuning plans a change for every target and says it is done.
 type fakeTuning struct {
-	machine  *tuitest.Machine
-	now      *model.Model // that CPUs were chosen by
-	targets  []change.Target
-	want     action.Tuning
-	requests []change.Request
-	plans    int
-	chosen   int // how often it was asked to choose
-	carried  []change.Plan
-	consents []change.Consent
-	undone   []change.UndoRequest
-	signals  []change.Target
-	warnings []change.Warning
-	needs    []change.Need
-	status   attr.Status // of what is planned; Planned when ""
-	reason   string
-	err      error // of each change
-	canUndo  bool
+	machine       *tuitest.Machine
+	now           *model.Model // that CPUs were chosen by
+	targets       []change.Target
+	want          action.Tuning
+	requests      []change.Request
+	plans         int
+	chosen        int // how often it was asked to choose
+	carried       []change.Plan
+	confirmations []change.Confirmation
+	undone        []change.UndoRequest
+	signals       []change.Target
+	warnings      []change.Warning
+	needs         []change.Need
+	status        attr.Status // of what is planned; Planned when ""
+	reason        string
+	err           error // of each change
+	canUndo       bool
 	// backAlready: an undo finds nothing left to do
 	backAlready bool
 	// drifted: an undo leaves the only target alone
 	drifted bool
 	guards  []*fakeGuard
-	// carryErr is Carry's error, after what it did; slow is how long it takes.
-	carryErr error
+	// applyErr is Apply's error, after what it did; slow is how long it takes.
+	applyErr error
 	slow     time.Duration
 
 	autogroup bool
@@ -171,15 +171,15 @@ func (f *fakeTuning) planRequests(requests []change.Request) change.Plan {
 	return p
 }
 
-func (f *fakeTuning) Carry(_ context.Context, p change.Plan, c change.Consent) (change.Outcome, error) {
+func (f *fakeTuning) Apply(_ context.Context, p change.Plan, c change.Confirmation) (change.Outcome, error) {
 	time.Sleep(f.slow)
-	f.carried, f.consents = append(f.carried, p), append(f.consents, c)
+	f.carried, f.confirmations = append(f.carried, p), append(f.confirmations, c)
 	o := done(uint64(6+len(f.carried)), p)
 	if c.RevertAfter > 0 {
 		f.guards = append(f.guards, &fakeGuard{entry: o.Entry})
 		o.Guard = f.guards[len(f.guards)-1]
 	}
-	return o, f.carryErr
+	return o, f.applyErr
 }
 
 // done is the outcome of a plan of which all comes about.

@@ -143,7 +143,7 @@ func (m *Model) revertUnkept() error {
 	}
 	plan, err := m.deps.Tuning.PlanUndo(context.Background(), q)
 	if err == nil {
-		_, err = m.deps.Tuning.Carry(context.Background(), plan, change.Consent{})
+		_, err = m.deps.Tuning.Apply(context.Background(), plan, change.Confirmation{})
 	}
 	if err != nil {
 		return fmt.Errorf("revert journal entries %d, which were not kept: %w", q.IDs, err)
@@ -232,7 +232,7 @@ func (r *request) asOrder() change.Order {
 	if !r.Partitions() {
 		o = r.Elsewhere()
 	}
-	o.Consent = r.consent()
+	o.Confirmation = r.confirmation()
 	return o
 }
 

@@ -31,7 +31,7 @@ func TestDangerIsCarriedUnderGuardAndKept(t *testing.T) {
 		r.press("Y", "f", "enter")
 		require.Len(t, r.tuning.carried, 1, "at once: it is asked about afterwards")
 		assert.Equal(t, "FIFO:10", r.tuning.want.Set[0].Value.String())
-		assert.Equal(t, []change.Consent{{RevertAfter: guardTime}}, r.tuning.consents)
+		assert.Equal(t, []change.Confirmation{{RevertAfter: guardTime}}, r.tuning.confirmations)
 		assert.Greater(t, guardTime, keepTime, "the screen has the first word")
 		for _, words := range []string{"Keep it?", "nqueens is busy all the time", "Process 4711 reverts it."} {
 			assert.Contains(t, r.text(), words)
@@ -52,7 +52,7 @@ func TestDangerThatAsksFirst(t *testing.T) {
 		assert.Empty(t, r.tuning.carried)
 		r.wait(time.Second)
 		r.press("y")
-		assert.Equal(t, []change.Consent{{Yes: true, RevertAfter: guardTime}}, r.tuning.consents)
+		assert.Equal(t, []change.Confirmation{{Yes: true, RevertAfter: guardTime}}, r.tuning.confirmations)
 		assert.Contains(t, r.text(), "Keep it?")
 	})
 }
@@ -96,7 +96,7 @@ func TestRevertOfWhatSomebodyElseHasChanged(t *testing.T) {
 
 func TestErrorHalfWay(t *testing.T) {
 	onDanger(t, func(r *rig) {
-		r.tuning.carryErr = errors.New("the disk is full")
+		r.tuning.applyErr = errors.New("the disk is full")
 		r.press("p")
 		assert.Contains(t, r.text(), "pin: the disk is full; what was done is reverted in 16s")
 		assert.NotContains(t, r.text(), "Keep it?")
@@ -210,7 +210,7 @@ func TestSignalWaitsForTheChange(t *testing.T) {
 		assert.NoError(t, r.m.finish())
 		assert.Equal(t, 2*time.Second, time.Since(start))
 		assert.Len(t, r.tuning.carried, 1)
-		later := r.m.carryOut(request{})
+		later := r.m.applyPlan(request{})
 		go later()
 		r.wait(10 * time.Second)
 		assert.Len(t, r.tuning.carried, 1, "nothing begins after the end")

@@ -43,7 +43,7 @@ func (m *Model) takePlan(r request, err error) tea.Cmd {
 		}
 	}
 	if !r.whole && !r.AsksFirst() && !r.OneWay() && !r.wide() {
-		return m.carryOut(r)
+		return m.applyPlan(r)
 	}
 	title := "Apply?"
 	if r.whole || r.wide() {
@@ -58,7 +58,7 @@ func (m *Model) takePlan(r request, err error) tea.Cmd {
 			return tea.Batch(m.over(&r), m.say(info, r.What+": nothing was changed"))
 		}
 		r.yes = true
-		return m.carryOut(r)
+		return m.applyPlan(r)
 	})
 }
 

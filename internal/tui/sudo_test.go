@@ -143,7 +143,7 @@ func TestDangerThroughSudo(t *testing.T) {
 		r.press("p")
 		assert.Contains(t, r.text(), "nqueens is busy all the time")
 		r.say("y")
-		assert.Equal(t, change.Consent{Yes: true, RevertAfter: guardTime}, root.orders[0].Consent)
+		assert.Equal(t, change.Confirmation{Yes: true, RevertAfter: guardTime}, root.orders[0].Confirmation)
 		assert.Contains(t, r.text(), "Keep it?")
 		assert.Contains(t, r.text(), "Process 4711 reverts it.")
 		root.reply = change.Reply{}
@@ -191,7 +191,7 @@ func TestDangerThatRootSawFirst(t *testing.T) {
 		assert.NotContains(t, r.text(), "--yes")
 		root.reply = made
 		r.say("y")
-		assert.Equal(t, change.Consent{Yes: true, RevertAfter: guardTime}, root.orders[1].Consent)
+		assert.Equal(t, change.Confirmation{Yes: true, RevertAfter: guardTime}, root.orders[1].Confirmation)
 	})
 }
 
@@ -203,7 +203,7 @@ func TestIsolateThroughSudo(t *testing.T) {
 		r.press("C", "4", "space", "5", "space", "I")
 		assert.Contains(t, r.text(), "through sudo, which may ask for your password")
 		r.say("y")
-		assert.Equal(t, []change.Order{{Isolate: "4-5", Consent: change.Consent{Yes: true, RevertAfter: guardTime}}}, root.orders)
+		assert.Equal(t, []change.Order{{Isolate: "4-5", Confirmation: change.Confirmation{Yes: true, RevertAfter: guardTime}}}, root.orders)
 		assert.Empty(t, r.tuning.carried)
 		assert.Equal(t, 1, p.settled)
 		root.reply = change.Reply{}

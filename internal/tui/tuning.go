@@ -32,7 +32,7 @@ type Tuning interface {
 	change.Checker
 	// Choose says where a strategy would place the targets, and plans nothing.
 	Choose(now *model.Model, targets []change.Target, t action.Tuning) ([]place.Choice, error)
-	Carry(ctx context.Context, plan change.Plan, c change.Consent) (change.Outcome, error)
+	Apply(ctx context.Context, plan change.Plan, c change.Confirmation) (change.Outcome, error)
 	// Settle looks at isolated CPUs once their plan was carried out.
 	Settle(out *partition.Isolation, result *change.Outcome) error
 	// Search tries placements, tells how far it is, and keeps one if it is better.
@@ -95,13 +95,13 @@ func ordered(what, subject string, o change.Order) request {
 	return request{Request: action.Request{What: what, Subject: subject, Order: o}}
 }
 
-// consent is what the user said of the plan's dangers: with one, it is reverted unless
+// confirmation is what the user said of the plan's dangers: with one, it is reverted unless
 // it is kept.
-func (r *request) consent() change.Consent {
+func (r *request) confirmation() change.Confirmation {
 	if len(r.Needs) == 0 {
-		return change.Consent{}
+		return change.Confirmation{}
 	}
-	return change.Consent{Yes: r.yes, RevertAfter: guardTime}
+	return change.Confirmation{Yes: r.yes, RevertAfter: guardTime}
 }
 
 // begin plans a request beside the screen. CPUs are chosen by the newest load, also while
@@ -115,7 +115,7 @@ func (m *Model) begin(r request) tea.Cmd {
 	}
 }
 
-func (m *Model) carryOut(r request) tea.Cmd {
+func (m *Model) applyPlan(r request) tea.Cmd {
 	if m.bySudo(&r) {
 		return m.elevate(r, r.asOrder())
 	}
@@ -123,7 +123,7 @@ func (m *Model) carryOut(r request) tea.Cmd {
 	return func() tea.Msg {
 		m.gate <- struct{}{} // none begins once the program has ended
 		defer func() { <-m.gate }()
-		o, err := m.deps.Tuning.Carry(context.Background(), r.Plan, r.consent())
+		o, err := m.deps.Tuning.Apply(context.Background(), r.Plan, r.confirmation())
 		return m.became(r, o, err, false)
 	}
 }

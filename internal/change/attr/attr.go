@@ -78,7 +78,7 @@ type spec struct {
 	// final reports whether the kernel takes a change of nobody: only a reboot sets c.After.
 	final func(c Change) bool
 	// caution warns of what a planned change does.
-	caution func(v *View, c Change)
+	risk func(v *View, c Change)
 	// words is the value as a sentence has it, "CPUs 0-3"; nil = attribute and value.
 	words func(v Value) string
 	setBy []string // SetBy

@@ -45,7 +45,7 @@ var autogroup = spec{
 		return "a session's nice value below 0", "", 0
 	},
 	setBy: []string{"ananicy"},
-	caution: func(v *View, c Change) {
+	risk: func(v *View, c Change) {
 		v.Warn(Note, "between sessions: %s", v.groupRule())
 		underSchedExt("nice")(v, c)
 	},

@@ -183,7 +183,7 @@ func (v *View) Prepare(k Task, c *Change) {
 
 // Caution warns of what a planned change does.
 func (v *View) Caution(c Change) {
-	if f := c.Attribute.spec().caution; f != nil {
+	if f := c.Attribute.spec().risk; f != nil {
 		f(v, c)
 	}
 }

@@ -29,7 +29,7 @@ var memory = spec{
 	needs: kernel.CapSysPtrace, process: true,
 	parse: parseMemory, read: readMemory, write: writeMemory, prepare: prepareMemory,
 	alike:    func(a, b Value) bool { return memoryAlike(a.(MemoryValue), b.(MemoryValue)) },
-	adjusted: partlyMoved, caution: cautionMemory,
+	adjusted: partlyMoved, risk: riskMemory,
 	words:  func(v Value) string { return "memory on " + nodeText(v.(MemoryValue).nodes()) },
 	absent: lacking("NUMA nodes (CONFIG_NUMA): there is one memory for all CPUs", syscall.ENOSYS, syscall.ENOENT),
 	explain: func(_ *Machine, c Change, errno syscall.Errno) string {
@@ -189,8 +189,8 @@ func partlyMoved(_ *Machine, c *Change, now Value) bool {
 	return true
 }
 
-// cautionMemory says that new pages may still come from elsewhere.
-func cautionMemory(v *View, c Change) {
+// riskMemory says that new pages may still come from elsewhere.
+func riskMemory(v *View, c Change) {
 	all, err := v.numaMaps(c.PID)
 	if err != nil {
 		return

@@ -18,9 +18,9 @@ func (n NiceValue) String() string { return strconv.Itoa(int(n)) }
 
 var nice = spec{
 	title: "nice value", parse: parseNice,
-	read:    reading(kernel.Scheduler.Nice, func(n int) Value { return NiceValue(n) }),
-	write:   func(w Write) error { return w.Task.SetNice(int(w.Change.After.(NiceValue))) },
-	caution: cautionNice,
+	read:  reading(kernel.Scheduler.Nice, func(n int) Value { return NiceValue(n) }),
+	write: func(w Write) error { return w.Task.SetNice(int(w.Change.After.(NiceValue))) },
+	risk:  riskNice,
 	privileged: func(_ *Machine, c Change) (what, limit string, least uint64) {
 		if before, ok := c.Before.(NiceValue); ok && c.After.(NiceValue) >= before {
 			return "", "", 0
@@ -59,7 +59,7 @@ func niceLimit(v Value) uint64 {
 	return uint64(20 - n)
 }
 
-func cautionNice(v *View, c Change) {
+func riskNice(v *View, c Change) {
 	cautionGroup(v, c)
 	underSchedExt("nice")(v, c)
 }

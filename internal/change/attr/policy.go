@@ -49,7 +49,7 @@ var policy = spec{
 	causes: map[syscall.Errno]string{
 		syscall.EBUSY: "the CPUs have no DEADLINE bandwidth left for it (sched_rt_runtime_us and other DEADLINE tasks bound it)",
 	},
-	prepare: preparePolicy, explain: explainPolicy, privileged: policyRight, caution: cautionPolicy,
+	prepare: preparePolicy, explain: explainPolicy, privileged: policyRight, risk: riskPolicy,
 	absent: func(m *Machine, c Change, errno syscall.Errno) string {
 		if PolicyOf(c.After).Policy != kernel.Ext {
 			return ""
@@ -307,7 +307,7 @@ func (m *Machine) WhyNoRealTime(pid kernel.TID) (why, command string) {
 	return "", ""
 }
 
-func cautionPolicy(v *View, c Change) {
+func riskPolicy(v *View, c Change) {
 	want := PolicyOf(c.After)
 	switch want.Policy {
 	case kernel.Deadline:

@@ -27,7 +27,7 @@ const (
 )
 
 var slice = spec{
-	parse: parseSlice, read: readSlice, prepare: prepareSlice, caution: underSchedExt("the slice"),
+	parse: parseSlice, read: readSlice, prepare: prepareSlice, risk: underSchedExt("the slice"),
 	write: func(w Write) error { return w.Task.SetSlice(uint64(max(0, w.Change.After.(SliceValue)))) },
 	command: &Command{
 		Flag: "slice", Usage: "EEVDF slice of ordinary tasks, a `TIME`: 0.1ms to 100ms, 0 for the default",

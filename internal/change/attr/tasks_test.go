@@ -149,7 +149,7 @@ func TestAutogroupOfASession(t *testing.T) {
 
 	early := changetest.Plan(t, tuner, five)
 	m.Replace(10, 10, "other") // the number was reused
-	outcome = changetest.Carry(t, tuner, early)
+	outcome = changetest.ApplyPlan(t, tuner, early)
 	assert.ErrorIs(t, outcome.Changes[0].Err, attr.ErrGone)
 	assert.Zero(t, m.Groups["/autogroup-1"], "the newcomer's session was left alone")
 

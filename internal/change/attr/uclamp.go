@@ -44,8 +44,8 @@ var clamp = spec{
 			v.RefuseFor(c, err)
 		}
 	},
-	caution: underSchedExt("uclamp"),
-	absent:  lacking("uclamp (CONFIG_UCLAMP_TASK)", syscall.EOPNOTSUPP, syscall.EINVAL),
+	risk:   underSchedExt("uclamp"),
+	absent: lacking("uclamp (CONFIG_UCLAMP_TASK)", syscall.EOPNOTSUPP, syscall.EINVAL),
 	command: &Command{
 		Flag: "uclamp", Usage: "utilisation clamps, `MIN,MAX`: 0 to 1024, or per cent",
 		Verb: "uclamp", Use: "uclamp TARGET… MIN,MAX", What: "clamps",

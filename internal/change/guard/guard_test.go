@@ -133,8 +133,8 @@ func (b *bench) plan(s attr.Setting) change.Plan {
 	return plan
 }
 
-func (b *bench) carry(s attr.Setting, after time.Duration) (change.Outcome, change.Guard) {
-	o, err := b.tuner.Carry(b.Context(), b.plan(s), change.Consent{RevertAfter: after})
+func (b *bench) applyPlan(s attr.Setting, after time.Duration) (change.Outcome, change.Guard) {
+	o, err := b.tuner.Apply(b.Context(), b.plan(s), change.Confirmation{RevertAfter: after})
 	require.NoError(b, err)
 	require.NotNil(b, o.Guard)
 	return o, o.Guard
@@ -204,7 +204,7 @@ const soon = 4 * time.Second
 func TestRevertedWithoutAnAnswer(t *testing.T) {
 	t.Parallel() // it waits
 	b := newBench(t)
-	o, g := b.carry(to(raised), soon)
+	o, g := b.applyPlan(to(raised), soon)
 	assert.Equal(t, 1, o.Count(attr.Done))
 	b.ended(g)
 	assert.ErrorIs(t, g.Keep(), change.ErrTooLate)
@@ -216,7 +216,7 @@ func TestRevertedWithoutAnAnswer(t *testing.T) {
 
 func TestKept(t *testing.T) {
 	b := newBench(t)
-	o, g := b.carry(to(raised), time.Hour)
+	o, g := b.applyPlan(to(raised), time.Hour)
 	require.NoError(t, g.Keep())
 	b.ended(g)
 	assert.Equal(t, raised, b.level())
@@ -227,7 +227,7 @@ func TestKeptByAnother(t *testing.T) {
 	b := newBench(t)
 	assert.Empty(t, b.list(), "there is no such directory yet")
 	assert.ErrorIs(t, b.Keep(1), ErrNotArmed)
-	o, g := b.carry(to(raised), time.Hour)
+	o, g := b.applyPlan(to(raised), time.Hour)
 	armed := b.list()
 	require.Len(t, armed, 1)
 	assert.Equal(t, o.Entry, armed[0].Entry)
@@ -243,7 +243,7 @@ func TestKeptByAnother(t *testing.T) {
 // TestUndoneEndsTheGuard is an undo by hand, after which the guard has no task.
 func TestUndoneEndsTheGuard(t *testing.T) {
 	b := newBench(t)
-	_, g := b.carry(to(raised), time.Hour)
+	_, g := b.applyPlan(to(raised), time.Hour)
 	_, err := b.tuner.Undo(t.Context(), change.UndoRequest{All: true})
 	require.NoError(t, err)
 	b.ended(g)
@@ -253,7 +253,7 @@ func TestUndoneEndsTheGuard(t *testing.T) {
 // TestEndsWithItsTasks is a guard of tasks that have ended: there is nothing left to revert.
 func TestEndsWithItsTasks(t *testing.T) {
 	b := newBench(t)
-	_, g := b.carry(attr.SetIOPrio(kernel.IOPrio{Class: kernel.IOIdle}), time.Hour)
+	_, g := b.applyPlan(attr.SetIOPrio(kernel.IOPrio{Class: kernel.IOIdle}), time.Hour)
 	require.NoError(t, syscall.Kill(int(b.child), syscall.SIGKILL))
 	_, err := syscall.Wait4(int(b.child), nil, 0, nil)
 	require.NoError(t, err)
@@ -266,7 +266,7 @@ func TestEndsWithItsTasks(t *testing.T) {
 func TestLostGuard(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		b := newBench(t)
-		o, g := b.carry(to(raised), time.Hour)
+		o, g := b.applyPlan(to(raised), time.Hour)
 		pid := g.Status().PID
 		require.NoError(t, syscall.Kill(pid, sig))
 		require.Eventually(t, func() bool { return len(b.list()) == 1 && b.list()[0].Words() != "" }, time.Minute, 5*time.Millisecond)
@@ -288,7 +288,7 @@ func TestLostGuard(t *testing.T) {
 // TestGuardKilledWhileItReverts is lost, and cannot be confirmed: part of it is reverted.
 func TestGuardKilledWhileItReverts(t *testing.T) {
 	b := newBench(t)
-	o, g := b.carry(to(raised), time.Hour)
+	o, g := b.applyPlan(to(raised), time.Hour)
 	require.NoError(t, syscall.Kill(g.Status().PID, syscall.SIGKILL))
 	require.True(t, b.page().become(Waiting, Reverting))
 	require.Eventually(t, func() bool { return b.list()[0].Lost }, time.Minute, 5*time.Millisecond)
@@ -299,7 +299,7 @@ func TestGuardKilledWhileItReverts(t *testing.T) {
 func TestGuardOfAnotherNamespace(t *testing.T) {
 	for _, word := range []int{wordPIDNS, wordTimeNS} {
 		b := newBench(t)
-		o, g := b.carry(to(raised), time.Hour)
+		o, g := b.applyPlan(to(raised), time.Hour)
 		p := b.page()
 		p.word(word).Add(1)
 		p.word(wordStart).Add(1)
@@ -333,8 +333,8 @@ func (b *bench) stopped(f func(), guards ...change.Guard) {
 func TestDirectoryOfPagesIsRemoved(t *testing.T) {
 	t.Parallel() // it waits
 	b := newBench(t)
-	_, held := b.carry(to(other), time.Hour)
-	o, g := b.carry(to(raised), time.Hour)
+	_, held := b.applyPlan(to(other), time.Hour)
+	o, g := b.applyPlan(to(raised), time.Hour)
 	was := b.list()
 	b.stopped(func() {
 		require.NoError(t, os.RemoveAll(b.Dir))
@@ -362,7 +362,7 @@ func TestDirectoryOfPagesIsRemoved(t *testing.T) {
 func TestPageIsNotRestored(t *testing.T) {
 	t.Parallel() // it waits
 	b := newBench(t)
-	o, g := b.carry(to(raised), soon)
+	o, g := b.applyPlan(to(raised), soon)
 	b.stopped(func() {
 		require.NoError(t, os.RemoveAll(b.Dir))
 		require.NoError(t, os.WriteFile(b.Dir, nil, 0o600)) // not even root makes a page below it
@@ -411,7 +411,7 @@ func TestRevertedWhenPitonEnds(t *testing.T) {
 		}
 		return g.Tell(line)
 	}})
-	_, g := b.carry(to(raised), time.Hour)
+	_, g := b.applyPlan(to(raised), time.Hour)
 	require.Equal(t, raised, b.level())
 	require.NoError(t, g.(toldGuard).Guard.(*armed).conn.Close())
 	b.ended(g)
@@ -435,7 +435,7 @@ func TestRevertedInTheMiddle(t *testing.T) {
 		}
 		return err
 	}})
-	o, err := b.tuner.Carry(t.Context(), b.plan(to(raised)), change.Consent{RevertAfter: 100 * time.Millisecond})
+	o, err := b.tuner.Apply(t.Context(), b.plan(to(raised)), change.Confirmation{RevertAfter: 100 * time.Millisecond})
 	require.ErrorIs(t, err, change.ErrTooLate)
 	assert.Equal(t, attr.Done, o.Changes[0].Status, "it was made")
 	assert.Nil(t, o.Guard, "there is nothing left to confirm")
@@ -447,7 +447,7 @@ func TestRevertedInTheMiddle(t *testing.T) {
 func TestRevertIsRecordedLate(t *testing.T) {
 	t.Parallel() // it waits
 	b := newBench(t)
-	o, g := b.carry(to(raised), soon)
+	o, g := b.applyPlan(to(raised), soon)
 	f, err := os.OpenFile(b.Journal, os.O_RDWR, 0)
 	require.NoError(t, err)
 	defer f.Close()
@@ -465,7 +465,7 @@ func TestNothingChangedWithoutGuard(t *testing.T) {
 	b := newBench(t)
 	l := b.Launcher
 	l.Env = append(l.Env, endAtOnce+"=1")
-	_, err := b.tunerWith(l).Carry(t.Context(), b.plan(to(raised)), change.Consent{RevertAfter: time.Hour})
+	_, err := b.tunerWith(l).Apply(t.Context(), b.plan(to(raised)), change.Confirmation{RevertAfter: time.Hour})
 	require.ErrorContains(t, err, "nothing was changed")
 	assert.Equal(t, was, b.level())
 	entries, _, err := b.journal.Entries()
@@ -478,7 +478,7 @@ func TestNothingChangedWithoutGuard(t *testing.T) {
 		require.NoError(t, a.cmd.Process.Kill())
 		return g.Tell(line)
 	}})
-	_, err = b.tuner.Carry(t.Context(), b.plan(to(raised)), change.Consent{RevertAfter: time.Hour})
+	_, err = b.tuner.Apply(t.Context(), b.plan(to(raised)), change.Confirmation{RevertAfter: time.Hour})
 	require.ErrorIs(t, err, errEnded)
 	assert.Equal(t, was, b.level())
 }
@@ -486,7 +486,7 @@ func TestNothingChangedWithoutGuard(t *testing.T) {
 func TestNothingToGuard(t *testing.T) {
 	b := newBench(t)
 	b.setLevel(raised)
-	o, err := b.tuner.Carry(t.Context(), b.plan(to(raised)), change.Consent{RevertAfter: time.Hour})
+	o, err := b.tuner.Apply(t.Context(), b.plan(to(raised)), change.Confirmation{RevertAfter: time.Hour})
 	require.NoError(t, err)
 	assert.Nil(t, o.Guard)
 	assert.Equal(t, 1, o.Count(attr.Unchanged))
@@ -495,7 +495,7 @@ func TestNothingToGuard(t *testing.T) {
 
 func TestRevertedOnSIGTERM(t *testing.T) {
 	b := newBench(t)
-	_, g := b.carry(to(raised), time.Hour)
+	_, g := b.applyPlan(to(raised), time.Hour)
 	pid := g.Status().PID
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
 		require.NoError(t, syscall.Kill(pid, sig))
@@ -511,7 +511,7 @@ func TestRevertedOnSIGTERM(t *testing.T) {
 func TestRevertedOnSignalsOfACrash(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGTRAP} {
 		b := newBench(t)
-		_, g := b.carry(to(raised), time.Hour)
+		_, g := b.applyPlan(to(raised), time.Hour)
 		require.NoError(t, syscall.Kill(g.Status().PID, sig))
 		b.ended(g)
 		assert.Equal(t, was, b.level(), sig)
@@ -524,8 +524,8 @@ func TestRevertedInOrder(t *testing.T) {
 	t.Parallel() // it waits
 	for _, keep := range []bool{false, true} {
 		b := newBench(t)
-		first, older := b.carry(to(other), time.Hour)
-		second, newer := b.carry(to(others), time.Hour)
+		first, older := b.applyPlan(to(other), time.Hour)
+		second, newer := b.applyPlan(to(others), time.Hour)
 		require.NoError(t, syscall.Kill(older.Status().PID, syscall.SIGTERM))
 		require.Eventually(t, func() bool {
 			entries, _, err := b.journal.Entries()
@@ -558,7 +558,7 @@ func needNice(t *testing.T) {
 func TestHeirs(t *testing.T) {
 	needNice(t)
 	b := newBench(t)
-	_, g := b.carry(attr.SetPolicy(attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 7}), time.Hour)
+	_, g := b.applyPlan(attr.SetPolicy(attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 7}), time.Hour)
 	heir := b.heir()
 	require.Equal(t, kernel.FIFO, b.policy(heir), "it inherits")
 	require.NoError(t, syscall.Kill(g.Status().PID, syscall.SIGTERM))
@@ -572,7 +572,7 @@ func TestHeirs(t *testing.T) {
 func TestGuardIsReady(t *testing.T) {
 	needNice(t)
 	b := newBench(t)
-	_, g := b.carry(to(raised), time.Hour)
+	_, g := b.applyPlan(to(raised), time.Hour)
 	defer func() { assert.NoError(t, g.Keep()); b.ended(g) }()
 	fs, pid := procfs.New("/"), kernel.TID(g.Status().PID)
 	st, err := fs.Stat(pid)
@@ -605,7 +605,7 @@ func TestNoThreadIsStartedLate(t *testing.T) {
 	}
 	for range runs {
 		b := newBench(t)
-		_, g := b.carry(to(raised), 3*time.Second)
+		_, g := b.applyPlan(to(raised), 3*time.Second)
 		fs, pid := procfs.New("/"), kernel.TID(g.Status().PID)
 		first, err := fs.Threads(pid)
 		require.NoError(t, err)
@@ -639,7 +639,7 @@ func TestEnvironmentOfAGuard(t *testing.T) {
 	b := newBench(t)
 	b.Env = append(b.Env, "GOMAXPROCS=1", "GOMEMLIMIT=1MiB", "GODEBUG=asyncpreemptoff=1", "LD_PRELOAD=x", "PITON_X=1")
 	b.tuner = b.tunerWith(b.Launcher)
-	_, g := b.carry(to(raised), time.Hour)
+	_, g := b.applyPlan(to(raised), time.Hour)
 	defer func() { assert.NoError(t, g.Keep()); b.ended(g) }()
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", g.Status().PID))
 	require.NoError(t, err)

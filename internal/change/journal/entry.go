@@ -11,7 +11,7 @@ import (
 	"piton/internal/change/attr"
 )
 
-// Entry is everything that one Carry was about to do, and what became of it.
+// Entry is everything that one Apply was about to do, and what became of it.
 type Entry struct {
 	ID       uint64
 	Time     time.Time

@@ -50,7 +50,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 			return "it never had that value"
 		}
 		return ""
-	case a.danger && !a.consent.Yes && a.consent.RevertAfter == 0:
+	case a.danger && !a.confirmation.Yes && a.confirmation.RevertAfter == 0:
 		return "nobody consented"
 	case !a.asks(c):
 		return "nobody asked for it"
@@ -61,7 +61,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 		return ""
 	case !a.wants(c, v) && !a.wantsOfForebear(c, v):
 		return "another value was asked for"
-	case c.task != nil && c.task.busy && c.task.born < a.began && attr.PolicyOf(v).Crowds() && !a.consent.Yes && a.consent.RevertAfter == 0 && a.disturbed == "":
+	case c.task != nil && c.task.busy && c.task.born < a.began && attr.PolicyOf(v).Crowds() && !a.confirmation.Yes && a.confirmation.RevertAfter == 0 && a.disturbed == "":
 		return "it is busy, and nobody consented"
 	}
 	return ""

@@ -24,15 +24,15 @@ type piton struct {
 	weak    bool // it has no rights
 	seccomp bool // it has no pidfds
 
-	wishes   []wish
-	consent  change.Consent
-	danger   bool       // it needs consent, whatever its tasks do
-	isolates cpuset.Set // of a sweep
-	planned  int        // the step at which its plan was made
-	carried  int        // the step at which it began to carry that out
-	undoes   bool
-	tries    bool
-	armed    []*guardian
+	wishes       []wish
+	confirmation change.Confirmation
+	danger       bool       // it needs confirmation, whatever its tasks do
+	isolates     cpuset.Set // of a sweep
+	planned      int        // the step at which its plan was made
+	carried      int        // the step at which it began to carry that out
+	undoes       bool
+	tries        bool
+	armed        []*guardian
 }
 
 // launch makes the pitons of the history. Each comes at a time of its own, when there
@@ -69,7 +69,7 @@ func (a *actor) live() {
 	case n < 6:
 		a.request()
 	case n < 7:
-		a.sweep()
+		a.matchAll()
 	case n < 8:
 		a.keep()
 	case n < 10:
@@ -154,18 +154,18 @@ func (a *actor) request() {
 		a.wishes = append(a.wishes, wish{file: &f})
 		requests = append(requests, change.Request{Files: []attr.FileSetting{f}})
 	}
-	a.consent.Yes = a.rng.IntN(3) == 0
+	a.confirmation.Yes = a.rng.IntN(3) == 0
 	if a.rng.IntN(3) == 0 {
-		a.consent.RevertAfter = time.Duration(100+a.rng.IntN(2_000)) * time.Millisecond
+		a.confirmation.RevertAfter = time.Duration(100+a.rng.IntN(2_000)) * time.Millisecond
 	}
 	t := a.tuner(setCommand, true)
 	if a.fate.standing {
-		a.consent = change.Consent{Yes: true} // once for all
+		a.confirmation = change.Confirmation{Yes: true} // once for all
 	}
-	a.log("asks for %+v, consent %+v", a.wishes, a.consent)
+	a.log("asks for %+v, consent %+v", a.wishes, a.confirmation)
 	if a.fate.standing {
 		a.carried = a.steps
-		outcome, err := t.CarryStanding(interruptible{context.Background(), a}, requests)
+		outcome, err := t.ApplyAsDaemon(interruptible{context.Background(), a}, requests)
 		if a.judge(outcome, err); err == nil {
 			a.fulfilled(outcome)
 		}
@@ -182,7 +182,7 @@ func (a *actor) request() {
 		a.danger = true
 		plan.Need(change.WholeMachine, "the targets are most of the machine")
 	}
-	outcome, err := a.carry(t, plan)
+	outcome, err := a.applyPlan(t, plan)
 	if err == nil {
 		a.fulfilled(outcome)
 	}
@@ -216,9 +216,9 @@ func (a *actor) trial() {
 		candidates[i] = []change.Request{{Targets: []change.Target{target}, Set: set}}
 	}
 	a.tries = true
-	a.consent = change.Consent{RevertAfter: time.Duration(100+a.rng.IntN(3_000)) * time.Millisecond}
+	a.confirmation = change.Confirmation{RevertAfter: time.Duration(100+a.rng.IntN(3_000)) * time.Millisecond}
 	tuner := a.tuner("piton auto", true)
-	a.log("tries %+v, consent %+v", a.wishes, a.consent)
+	a.log("tries %+v, consent %+v", a.wishes, a.confirmation)
 	try := func(ctx context.Context, set change.SetCandidate) (string, error) {
 		for range a.rng.IntN(8) {
 			candidate := a.rng.IntN(len(candidates) + 1)
@@ -241,7 +241,7 @@ func (a *actor) trial() {
 		return
 	}
 	a.carried = a.steps
-	a.judge(tuner.Try(interruptible{context.Background(), a}, plan, a.consent, try))
+	a.judge(tuner.Try(interruptible{context.Background(), a}, plan, a.confirmation, try))
 }
 
 // answer decides about the change, or leaves that to the guard.
@@ -281,42 +281,42 @@ func (a *actor) keep() {
 }
 
 // carry carries a plan out, and judges what piton says of it.
-func (a *actor) carry(t *change.Tuner, plan change.Plan) (change.Outcome, error) {
+func (a *actor) applyPlan(t *change.Tuner, plan change.Plan) (change.Outcome, error) {
 	a.carried = a.steps
-	outcome, err := t.Carry(interruptible{context.Background(), a}, plan, a.consent)
+	outcome, err := t.Apply(interruptible{context.Background(), a}, plan, a.confirmation)
 	a.judge(outcome, err)
 	return outcome, err
 }
 
 // sweep takes CPUs away from all tasks, as an isolate does.
-func (a *actor) sweep() {
+func (a *actor) matchAll() {
 	cpus := []cpuset.Set{cpuset.Of(1), cpuset.Of(2, 3), cpuset.Of(3, 5)}[a.rng.IntN(3)]
 	a.isolates, a.danger = cpus, true
-	a.consent.Yes = a.rng.IntN(4) != 0
+	a.confirmation.Yes = a.rng.IntN(4) != 0
 	if a.rng.IntN(4) == 0 {
-		a.consent = change.Consent{RevertAfter: time.Duration(100+a.rng.IntN(2_000)) * time.Millisecond}
+		a.confirmation = change.Confirmation{RevertAfter: time.Duration(100+a.rng.IntN(2_000)) * time.Millisecond}
 	}
 	t := a.tuner("piton isolate", true)
-	a.log("isolates %s, consent %+v", cpus, a.consent)
-	plan, err := sweep{a, t, cpus}.Again(interruptible{context.Background(), a}, change.Plan{})
+	a.log("isolates %s, consent %+v", cpus, a.confirmation)
+	plan, err := matchAll{a, t, cpus}.Again(interruptible{context.Background(), a}, change.Plan{})
 	a.planned = a.steps
 	a.log("has a plan")
 	if err != nil {
 		a.log("no plan: %v", err)
 		return
 	}
-	outcome, _ := a.carry(t, plan)
+	outcome, _ := a.applyPlan(t, plan)
 	a.answer(outcome.Guard)
 }
 
 // sweep is the change.Sweep of an isolate.
-type sweep struct {
+type matchAll struct {
 	*actor
 	t    *change.Tuner
 	cpus cpuset.Set
 }
 
-func (s sweep) Again(ctx context.Context, _ change.Plan) (change.Plan, error) {
+func (s matchAll) Again(ctx context.Context, _ change.Plan) (change.Plan, error) {
 	at := s.t.Ticks()
 	requests, err := s.More(ctx)
 	if err != nil {
@@ -330,7 +330,7 @@ func (s sweep) Again(ctx context.Context, _ change.Plan) (change.Plan, error) {
 }
 
 // More asks for what has the CPUs.
-func (s sweep) More(context.Context) ([]change.Request, error) {
+func (s matchAll) More(context.Context) ([]change.Request, error) {
 	a, t, cpus := s.actor, s.t, s.cpus
 	v := view{a}.proc()
 	without := func(mask cpuset.Set) cpuset.Set {
@@ -404,8 +404,8 @@ func (a *actor) undo(q change.UndoRequest) (change.Outcome, error) {
 		a.log("no undo: %v", err)
 		return change.Outcome{}, err
 	}
-	outcome, err := a.carry(t, plan)
-	if errors.Is(err, change.ErrNeedsConsent) {
+	outcome, err := a.applyPlan(t, plan)
+	if errors.Is(err, change.ErrNeedsConfirmation) {
 		a.violate("an undo needs consent: %v", err)
 	}
 	return outcome, err

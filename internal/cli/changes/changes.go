@@ -53,8 +53,8 @@ func (o *Options) AddChangeFlags(fs *pflag.FlagSet) {
 	fs.BoolVar(&o.Yes, "yes", false, "do it although it is dangerous: real-time on a busy task or on every CPU, most of the machine's processes, what only a reboot undoes")
 }
 
-func (o *Options) consent() change.Consent {
-	c := change.Consent{Yes: o.Yes}
+func (o *Options) confirmation() change.Confirmation {
+	c := change.Confirmation{Yes: o.Yes}
 	if o.revertAfter.Given {
 		c.RevertAfter = o.revertAfter.Duration
 	}
@@ -85,21 +85,21 @@ func run(ctx context.Context, a *app.App, o Options, tuner func() (*change.Tuner
 	if err != nil {
 		return err
 	}
-	return Carry(ctx, a, t, p, o)
+	return Apply(ctx, a, t, p, o)
 }
 
-// Carry carries a plan out, or only prints it, and reports the outcome.
-func Carry(ctx context.Context, a *app.App, t *change.Tuner, plan change.Plan, o Options) error {
+// Apply carries a plan out, or only prints it, and reports the outcome.
+func Apply(ctx context.Context, a *app.App, t *change.Tuner, plan change.Plan, o Options) error {
 	switch {
 	case o.DryRun:
 		return Report(a, plan.Preview(), o, nil)
 	case a.WriteErr != nil: // the warnings about the plan could not be printed
 		return a.WriteErr
 	}
-	outcome, err := t.Carry(ctx, plan, o.consent())
+	outcome, err := t.Apply(ctx, plan, o.confirmation())
 	if len(outcome.Changes) == 0 && err != nil {
 		switch {
-		case !errors.Is(err, change.ErrNeedsConsent):
+		case !errors.Is(err, change.ErrNeedsConfirmation):
 		case o.Output.JSON():
 			Print(a, change.Outcome{Changes: refused(plan)}, o, exit.Failed)
 		case o.Grouped:
@@ -116,7 +116,7 @@ func Carry(ctx context.Context, a *app.App, t *change.Tuner, plan change.Plan, o
 	return o.Then(ctx)
 }
 
-// refused are the changes of a plan without the consent that it needs.
+// refused are the changes of a plan without the confirmation that it needs.
 func refused(plan change.Plan) []change.Change {
 	changes := slices.Clone(plan.Changes)
 	for i := range changes {

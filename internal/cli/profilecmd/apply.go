@@ -92,7 +92,7 @@ func runApply(ctx context.Context, a *app.App, file string, o profileOptions) er
 		return r.Isolated[c.Path] && (c.Status == attr.Failed || c.Status == attr.Refused) && errors.Is(c.Err, attr.ErrNotSupported)
 	}
 	o.apply.Unmatched = missingError(r)
-	return changes.Carry(ctx, a, t, plan, o.apply)
+	return changes.Apply(ctx, a, t, plan, o.apply)
 }
 
 // profilePlan plans what a profile wants. A profile that isolates CPUs is resolved again

@@ -33,16 +33,16 @@ type stated struct {
 
 var (
 	appliedList = output.NewList("rules", "applied", "what became of a rule for a process",
-		output.Col("time", "", output.Text, "when it was done", func(daemon.Deed) any { return field.Stamp(time.Now()) }),
-		output.Col("pid", "", output.Int, "process", func(d daemon.Deed) any { return int(d.PID) }),
-		output.Col("comm", "", output.Text, "its name", func(d daemon.Deed) any { return d.Comm }),
-		output.Col("rule", "", output.Text, "the rule's name", func(d daemon.Deed) any { return d.Rule.Name }),
-		output.Col("status", "", output.Text, "done, unchanged, planned, ended or failed", func(d daemon.Deed) any { return string(d.Status) }),
-		output.Col("changes", "", output.Texts, "what was changed, a sentence an attribute", func(d daemon.Deed) any { return field.Values(sentences(d)) }),
-		output.Col("journal", "", output.MaybeInt, "entry for piton undo", func(d daemon.Deed) any { return field.Known(d.Entry, d.Entry != 0) }),
+		output.Col("time", "", output.Text, "when it was done", func(daemon.Effect) any { return field.Stamp(time.Now()) }),
+		output.Col("pid", "", output.Int, "process", func(d daemon.Effect) any { return int(d.PID) }),
+		output.Col("comm", "", output.Text, "its name", func(d daemon.Effect) any { return d.Comm }),
+		output.Col("rule", "", output.Text, "the rule's name", func(d daemon.Effect) any { return d.Rule.Name }),
+		output.Col("status", "", output.Text, "done, unchanged, planned, ended or failed", func(d daemon.Effect) any { return string(d.Status) }),
+		output.Col("changes", "", output.Texts, "what was changed, a sentence an attribute", func(d daemon.Effect) any { return field.Values(sentences(d)) }),
+		output.Col("journal", "", output.MaybeInt, "entry for piton undo", func(d daemon.Effect) any { return field.Known(d.Entry, d.Entry != 0) }),
 		output.Col("after_s", "", output.MaybeNumber, "time from its exec or fork until it was in force, null for one that ran already",
-			func(d daemon.Deed) any { return field.Known(d.Took.Seconds(), d.Took > 0) }),
-		output.Col("error", "", output.Text, "why it failed", func(d daemon.Deed) any { return d.Why }))
+			func(d daemon.Effect) any { return field.Known(d.Took.Seconds(), d.Took > 0) }),
+		output.Col("error", "", output.Text, "why it failed", func(d daemon.Effect) any { return d.Why }))
 	steeredList = output.NewList("rules", "steered", "what became of the packets of a rule's processes",
 		output.Col("time", "", output.Text, "when", func(*daemon.Steered) any { return field.Stamp(time.Now()) }),
 		output.Col("rule", "", output.Text, "the rule's name", func(s *daemon.Steered) any { return s.Rule.Name }),
@@ -64,10 +64,10 @@ var (
 
 func (p printer) report(r daemon.Report) {
 	switch {
-	case r.Deed != nil && p.output.JSON():
-		appliedList.JSON(p.a, *r.Deed)
-	case r.Deed != nil:
-		p.deed(r.Deed)
+	case r.Effect != nil && p.output.JSON():
+		appliedList.JSON(p.a, *r.Effect)
+	case r.Effect != nil:
+		p.effect(r.Effect)
 	case r.Search != nil && p.output.JSON():
 		autocmd.WriteEnd(p.a, &r.Search.State, r.Search.Err, r.Search.Rule.Name)
 	case r.Search != nil:
@@ -85,8 +85,8 @@ func (p printer) report(r daemon.Report) {
 	}
 }
 
-// deed prints what was changed or could not be.
-func (p printer) deed(d *daemon.Deed) {
+// effect prints what was changed or could not be.
+func (p printer) effect(d *daemon.Effect) {
 	who := fmt.Sprintf("%s %d: %s", d.Comm, d.PID, d.Rule.Title())
 	switch d.Status {
 	case daemon.Unchanged, daemon.Ended: // nothing was done
@@ -153,7 +153,7 @@ func (p printer) line(format string, args ...any) {
 }
 
 // sentences are the changes by attribute: "nice 0 → 5".
-func sentences(d daemon.Deed) []string {
+func sentences(d daemon.Effect) []string {
 	var changed []change.Change
 	for _, c := range d.Changes {
 		if !c.Same() && !c.Gone() {

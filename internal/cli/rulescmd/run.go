@@ -109,7 +109,7 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 		Follower: follower(a, j, o),
 		Report: func(r daemon.Report) {
 			printer.report(r)
-			a.Changed = a.Changed || r.Deed != nil && r.Deed.Entry > 0
+			a.Changed = a.Changed || r.Effect != nil && r.Effect.Entry > 0
 			switch {
 			case a.WriteErr == nil:
 			case !full(a.WriteErr): // nobody reads, as after the terminal was closed

@@ -221,7 +221,7 @@ func (r *rescuer) demoteAll(ctx context.Context, tasks []rescue.Task, partly err
 	if err != nil {
 		return err
 	}
-	result, err := t.Carry(ctx, plan, change.Consent{Yes: true})
+	result, err := t.Apply(ctx, plan, change.Confirmation{Yes: true})
 	if result.Count(attr.Done) > 0 {
 		recorder, openErr := r.Tuner()
 		if openErr == nil {

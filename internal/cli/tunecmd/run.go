@@ -124,7 +124,7 @@ func setterOfSelf(ctx context.Context, a *app.App, want action.Tuning, o *runOpt
 			}
 		}
 		// It is not piton that becomes real-time, but the command.
-		result, err := deps.Carry(ctx, plan.Plan, change.Consent{Yes: true})
+		result, err := deps.Apply(ctx, plan.Plan, change.Confirmation{Yes: true})
 		return changes.End(result, err)
 	}, nil
 }

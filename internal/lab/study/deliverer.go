@@ -176,7 +176,7 @@ func (c *deliveryCell) withFlowTable(ctx context.Context, within time.Duration, 
 		ended = body(ctx, d)
 		return "bench paper sais: the setting was tried only", ended
 	}
-	out, err := c.Tuner.Try(ctx, plan, change.Consent{RevertAfter: flowTableLimit(ctx, within)}, try)
+	out, err := c.Tuner.Try(ctx, plan, change.Confirmation{RevertAfter: flowTableLimit(ctx, within)}, try)
 	if bad, refused := out.FirstBad(); refused && err == nil && ended == nil {
 		return errors.New(bad.Why())
 	}

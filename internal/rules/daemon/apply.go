@@ -14,8 +14,8 @@ import (
 	"piton/internal/rules"
 )
 
-// Deed is what became of a decision.
-type Deed struct {
+// Effect is what became of a decision.
+type Effect struct {
 	rules.Decision
 	Comm    string
 	Status  Status
@@ -64,7 +64,7 @@ const newLoad = 2 * sampleEvery
 
 // Apply is part of Applier. A strategy reads the load of the machine first, so other rules
 // do not wait for those that have one.
-func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) (deeds []Deed, later []rules.Decision, why error) {
+func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) (effects []Effect, later []rules.Decision, why error) {
 	var stated, chosen []rules.Decision
 	for _, d := range batch {
 		if d.Rule.Strategy() == "" {
@@ -75,43 +75,43 @@ func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) (deeds []De
 	}
 	for _, part := range [][]rules.Decision{stated, chosen} {
 		its, err := c.carry(ctx, part)
-		if deeds = append(deeds, its...); err != nil {
+		if effects = append(effects, its...); err != nil {
 			later, why = append(later, part[len(its):]...), err
 		}
 	}
-	return deeds, later, why
+	return effects, later, why
 }
 
 // carry applies a batch. What fails as a whole is tried for each process alone, so that one
 // cannot keep the others from their rules. The error is one that passes: another piton holds
-// the lock, or the disk is full. What has no deed is to be tried again.
-func (c *Carrier) carry(ctx context.Context, batch []rules.Decision) (deeds []Deed, passing error) {
+// the lock, or the disk is full. What has no effect is to be tried again.
+func (c *Carrier) carry(ctx context.Context, batch []rules.Decision) (effects []Effect, passing error) {
 	if len(batch) == 0 {
 		return nil, nil
 	}
-	deeds, err := c.apply(ctx, batch)
+	effects, err := c.apply(ctx, batch)
 	switch {
 	case passes(err):
 		return nil, err
 	case err == nil:
-		return deeds, nil
+		return effects, nil
 	case len(batch) == 1 || ctx.Err() != nil:
 		for _, d := range batch {
-			deeds = append(deeds, Deed{Decision: d, Status: Failed, Why: err.Error()})
+			effects = append(effects, Effect{Decision: d, Status: Failed, Why: err.Error()})
 		}
-		return deeds, nil
+		return effects, nil
 	}
 	for one := range slices.Chunk(batch, 1) {
 		its, err := c.carry(ctx, one)
-		if deeds = append(deeds, its...); err != nil {
-			return deeds, err
+		if effects = append(effects, its...); err != nil {
+			return effects, err
 		}
 	}
-	return deeds, nil
+	return effects, nil
 }
 
 // apply makes one plan of a batch. With an error nothing was changed.
-func (c *Carrier) apply(ctx context.Context, batch []rules.Decision) ([]Deed, error) {
+func (c *Carrier) apply(ctx context.Context, batch []rules.Decision) ([]Effect, error) {
 	requests, refused, err := c.requests(batch)
 	if err != nil {
 		return nil, err
@@ -123,23 +123,23 @@ func (c *Carrier) apply(ctx context.Context, batch []rules.Decision) ([]Deed, er
 			return nil, err
 		}
 		outcome = plan.Preview()
-	} else if outcome, err = c.Tuner.CarryStanding(ctx, requests); err != nil && len(outcome.Changes) == 0 {
+	} else if outcome, err = c.Tuner.ApplyAsDaemon(ctx, requests); err != nil && len(outcome.Changes) == 0 {
 		return nil, err
 	}
 	outcome.Changes = append(outcome.Changes, refused...)
-	deeds := make([]Deed, 0, len(batch))
+	effects := make([]Effect, 0, len(batch))
 	for _, d := range batch {
-		out := deed(d, outcome, err)
+		out := effect(d, outcome, err)
 		if d.Rule.Strategy() != "" && out.Status == Done {
 			c.give(&out)
 		}
-		deeds = append(deeds, out)
+		effects = append(effects, out)
 	}
-	return deeds, nil
+	return effects, nil
 }
 
 // give remembers what a strategy chose, for the next choice.
-func (c *Carrier) give(d *Deed) {
+func (c *Carrier) give(d *Effect) {
 	i := slices.IndexFunc(d.Changes, func(c change.Change) bool { return c.Attribute == attr.Affinity && c.TID == c.PID })
 	if i >= 0 {
 		target := change.Target{TID: d.PID, StartTicks: d.StartTicks}
@@ -181,9 +181,9 @@ func (c *Carrier) requests(batch []rules.Decision) (requests []change.Request, r
 	return requests, refused, nil
 }
 
-// deed is the part of an outcome that is of one decision; early ended it half way.
-func deed(d rules.Decision, o change.Outcome, early error) Deed {
-	out := Deed{Decision: d, Status: Unchanged}
+// effect is the part of an outcome that is of one decision; early ended it half way.
+func effect(d rules.Decision, o change.Outcome, early error) Effect {
+	out := Effect{Decision: d, Status: Unchanged}
 	ended := true
 	for _, c := range o.Changes {
 		if c.PID != d.PID {

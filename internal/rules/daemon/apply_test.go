@@ -71,19 +71,19 @@ func TestApplyIsOneEntry(t *testing.T) {
 	other := decision(t, reused, a)
 	other.StartTicks-- // the number was another process's
 	batch := []rules.Decision{decision(t, first, a), decision(t, second, b), other}
-	deeds, _, _ := c.Apply(context.Background(), batch)
-	require.Len(t, deeds, 3)
+	effects, _, _ := c.Apply(context.Background(), batch)
+	require.Len(t, effects, 3)
 	for i, want := range []struct {
 		status  Status
 		changes int
 	}{{Done, 1}, {Done, 2}, {Ended, 1}} {
-		assert.Equal(t, want.status, deeds[i].Status, deeds[i].Why)
-		assert.Len(t, deeds[i].Changes, want.changes)
+		assert.Equal(t, want.status, effects[i].Status, effects[i].Why)
+		assert.Len(t, effects[i].Changes, want.changes)
 	}
 	entries, _, err := j.Entries()
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
-	assert.Equal(t, []uint64{1, 1, 0}, []uint64{deeds[0].Entry, deeds[1].Entry, deeds[2].Entry})
+	assert.Equal(t, []uint64{1, 1, 0}, []uint64{effects[0].Entry, effects[1].Entry, effects[2].Entry})
 	assert.Equal(t, `rule "a"; rule "b"`, entries[0].Reason)
 	assert.Equal(t, []uint64{1}, InForce(procfs.New("/"), entries))
 
@@ -97,8 +97,8 @@ func TestDryRun(t *testing.T) {
 	c, j := carrier(t, nil)
 	c.DryRun = true
 	a, _ := twoRules(t)
-	deeds, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a)})
-	assert.Equal(t, Planned, deeds[0].Status)
+	effects, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a)})
+	assert.Equal(t, Planned, effects[0].Status)
 	entries, _, _ := j.Entries()
 	assert.Empty(t, entries)
 }
@@ -117,24 +117,24 @@ func TestApplyLeavesWhatTheLockDelays(t *testing.T) {
 	c, _ := carrier(t, &busy{times: 1})
 	a, _ := twoRules(t)
 	batch := []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), a)}
-	deeds, later, why := c.Apply(context.Background(), batch)
-	assert.Empty(t, deeds)
+	effects, later, why := c.Apply(context.Background(), batch)
+	assert.Empty(t, effects)
 	require.ErrorIs(t, why, journal.ErrBusy)
 	require.Equal(t, batch, later)
-	deeds, later, why = c.Apply(context.Background(), later)
+	effects, later, why = c.Apply(context.Background(), later)
 	assert.Empty(t, later)
 	require.NoError(t, why)
-	require.Len(t, deeds, 2)
-	assert.Equal(t, Done, deeds[1].Status)
+	require.Len(t, effects, 2)
+	assert.Equal(t, Done, effects[1].Status)
 }
 
 func TestApplyFailsForEach(t *testing.T) {
 	c, _ := carrier(t, nil)
 	c.Wants = wants{errors.New("there is no CPU 9")}
 	a, b := twoRules(t)
-	deeds, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), b)})
-	require.Len(t, deeds, 2)
-	for _, d := range deeds {
+	effects, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), b)})
+	require.Len(t, effects, 2)
+	for _, d := range effects {
 		assert.Equal(t, Failed, d.Status)
 		assert.Equal(t, "there is no CPU 9", d.Why)
 	}
@@ -146,8 +146,8 @@ func TestGone(t *testing.T) {
 	a, _ := twoRules(t)
 	cmd := exec.Command("sleep", "600")
 	require.NoError(t, cmd.Start())
-	deeds, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, kernel.TID(cmd.Process.Pid), a)})
-	require.Equal(t, Done, deeds[0].Status)
+	effects, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, kernel.TID(cmd.Process.Pid), a)})
+	require.Equal(t, Done, effects[0].Status)
 	entries, _, err := j.Entries()
 	require.NoError(t, err)
 	assert.False(t, history.Ended(procfs.New("/"), &entries[0]))

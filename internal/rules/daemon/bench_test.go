@@ -39,8 +39,8 @@ func BenchmarkStandingPlacement(b *testing.B) {
 	require.NoError(b, err)
 	for i := 0; b.Loop(); i++ {
 		d.Rule = set.Rules[i%2]
-		deeds, _, _ := c.Apply(context.Background(), []rules.Decision{d})
-		require.Equal(b, Done, deeds[0].Status, deeds[0].Why)
+		effects, _, _ := c.Apply(context.Background(), []rules.Decision{d})
+		require.Equal(b, Done, effects[0].Status, effects[0].Why)
 	}
 	now, err := kernel.ProcessTime(self)
 	require.NoError(b, err)

@@ -59,20 +59,20 @@ type Machine interface {
 
 // Applier carries decisions out.
 type Applier interface {
-	// Apply returns a deed for each decision, and those for which there is none yet, and why:
+	// Apply returns a effect for each decision, and those for which there is none yet, and why:
 	// another piton is changing something (journal.ErrBusy), or the disk is full.
-	Apply(context.Context, []rules.Decision) (deeds []Deed, later []rules.Decision, why error)
+	Apply(context.Context, []rules.Decision) (effects []Effect, later []rules.Decision, why error)
 	// Second looks once more at processes that got their rules, for threads that were being
-	// created meanwhile, and returns a deed for each that had some. The error is one that passes.
-	Second(context.Context, []Deed) ([]Deed, error)
+	// created meanwhile, and returns a effect for each that had some. The error is one that passes.
+	Second(context.Context, []Effect) ([]Effect, error)
 	// Back gives threads of processes the CPUs of their rules that they do not have because CPUs
 	// were offline, which are back, and returns as Second does.
-	Back(ctx context.Context, applied []rules.Decision, back cpuset.Set) ([]Deed, error)
+	Back(ctx context.Context, applied []rules.Decision, back cpuset.Set) ([]Effect, error)
 }
 
-// Report is one of what is reported: a Deed, a Search, Steered packets or a Note.
+// Report is one of what is reported: a Effect, a Search, Steered packets or a Note.
 type Report struct {
-	Deed    *Deed
+	Effect  *Effect
 	Search  *Search
 	Steered *Steered
 	Note    string // a sentence about the daemon itself: rules were read again, events were lost
@@ -304,18 +304,18 @@ func (d *Daemon) apply(ctx context.Context) {
 		if len(batch) == 0 {
 			return
 		}
-		var deeds []Deed
+		var effects []Effect
 		var why error
-		deeds, d.later, why = d.o.Applier.Apply(ctx, batch)
+		effects, d.later, why = d.o.Applier.Apply(ctx, batch)
 		now := d.now()
-		for i := range deeds {
-			if at, ok := d.began[deeds[i].PID]; ok {
-				deeds[i].Took = now - at
-				delete(d.began, deeds[i].PID)
+		for i := range effects {
+			if at, ok := d.began[effects[i].PID]; ok {
+				effects[i].Took = now - at
+				delete(d.began, effects[i].PID)
 			}
-			d.o.Report(Report{Deed: &deeds[i]})
-			if deeds[i].Status == Done {
-				d.seconds = append(d.seconds, second{deeds[i], now + secondAfter})
+			d.o.Report(Report{Effect: &effects[i]})
+			if effects[i].Status == Done {
+				d.seconds = append(d.seconds, second{effects[i], now + secondAfter})
 			}
 		}
 		if why == nil {

@@ -88,14 +88,14 @@ func (m machine) Read() (*model.Model, error) {
 
 func (m machine) Online() (cpuset.Set, error) { return m.online, nil }
 
-func (w *world) Apply(_ context.Context, batch []rules.Decision) (out []Deed, later []rules.Decision, why error) {
+func (w *world) Apply(_ context.Context, batch []rules.Decision) (out []Effect, later []rules.Decision, why error) {
 	if w.busy > 0 {
 		w.busy--
 		return nil, batch, w.passing
 	}
 	for _, d := range batch {
 		w.done = append(w.done, fmt.Sprintf("%d %s", d.PID, d.Rule.Name))
-		out = append(out, Deed{Decision: d, Status: Done})
+		out = append(out, Effect{Decision: d, Status: Done})
 	}
 	return out, nil, nil
 }
@@ -123,9 +123,9 @@ func newWorld(t *testing.T, file string) *world {
 				w.notes = append(w.notes, fmt.Sprintf("%s %s %d %v", r.Steered.Event, r.Steered.Rule.Follow, len(r.Steered.PIDs), r.Steered.Err))
 			} else if r.Search != nil {
 				w.notes = append(w.notes, fmt.Sprintf("searched %d %v", r.Search.PID, r.Search.Err))
-			} else if r.Deed != nil && r.Deed.Status != Done {
-				w.notes = append(w.notes, fmt.Sprintf("%s %d %s", r.Deed.Status, r.Deed.PID, r.Deed.Why))
-			} else if r.Deed == nil {
+			} else if r.Effect != nil && r.Effect.Status != Done {
+				w.notes = append(w.notes, fmt.Sprintf("%s %d %s", r.Effect.Status, r.Effect.PID, r.Effect.Why))
+			} else if r.Effect == nil {
 				w.notes = append(w.notes, string(r.Kind)+": "+r.Note)
 			}
 		},

@@ -132,7 +132,7 @@ const (
 // follow notes a decision whose packets follow the process.
 func (d *Daemon) follow(decision rules.Decision) {
 	if d.o.Follower == nil {
-		d.o.Report(Report{Deed: &Deed{Decision: decision, Status: Planned}})
+		d.o.Report(Report{Effect: &Effect{Decision: decision, Status: Planned}})
 		return
 	}
 	i := slices.IndexFunc(d.follows.of, func(f *following) bool { return f.rule.Spec == decision.Rule.Spec })

@@ -26,9 +26,9 @@ func (d *Daemon) lookForCPUs(ctx context.Context) {
 	}
 	for len(d.unsettled) > 0 && ctx.Err() == nil {
 		batch := d.unsettled[:min(len(d.unsettled), largestBatch)]
-		deeds, passing := d.o.Applier.Back(ctx, batch, d.back)
-		for i := range deeds {
-			d.o.Report(Report{Deed: &deeds[i]})
+		effects, passing := d.o.Applier.Back(ctx, batch, d.back)
+		for i := range effects {
+			d.o.Report(Report{Effect: &effects[i]})
 		}
 		if passing != nil {
 			return
@@ -41,7 +41,7 @@ func (d *Daemon) lookForCPUs(ctx context.Context) {
 }
 
 // Back is part of Applier.
-func (c *Carrier) Back(ctx context.Context, applied []rules.Decision, back cpuset.Set) (deeds []Deed, passing error) {
+func (c *Carrier) Back(ctx context.Context, applied []rules.Decision, back cpuset.Set) (effects []Effect, passing error) {
 	if c.DryRun {
 		return nil, nil
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // Back is part of Applier.
-func (w *world) Back(_ context.Context, applied []rules.Decision, back cpuset.Set) ([]Deed, error) {
+func (w *world) Back(_ context.Context, applied []rules.Decision, back cpuset.Set) ([]Effect, error) {
 	if w.busy > 0 {
 		w.busy--
 		return nil, w.passing
@@ -79,23 +79,23 @@ func TestCarrierGivesCPUsBack(t *testing.T) {
 		m.Tasks[tid].State = 'R'
 	}
 	for i, d := range all[:4] {
-		deeds, _, _ := c.Apply(t.Context(), []rules.Decision{d})
-		assert.Equal(t, Done, deeds[0].Status, i)
+		effects, _, _ := c.Apply(t.Context(), []rules.Decision{d})
+		assert.Equal(t, Done, effects[0].Status, i)
 	}
 	changetest.Apply(t, c.Tuner, changetest.Pin(change.ScopeProcess, cpuset.Of(3), others))
 	m.SetOnline(cpuset.Of(0, 1))
 	changetest.Undo(t, c.Tuner, change.UndoRequest{IDs: []uint64{4}})
 	m.Create(cut, kernelfake.Task{TGID: cut, Start: 1060, Affinity: cpuset.Of(2)}) // as Linux 6.1 leaves of 2-3
 	changetest.Apply(t, c.Tuner, changetest.One(attr.SetNice(1), spinner))         // by hand
-	deeds, _, _ := c.Apply(t.Context(), all[4:5])
-	assert.Equal(t, Failed, deeds[0].Status, "no CPU is online")
+	effects, _, _ := c.Apply(t.Context(), all[4:5])
+	assert.Equal(t, Failed, effects[0].Status, "no CPU is online")
 
 	m.SetOnline(cpuset.Of(0, 1, 2, 3))
-	deeds, passing := c.Back(t.Context(), all, cpuset.Of(3))
+	effects, passing := c.Back(t.Context(), all, cpuset.Of(3))
 	assert.NoError(t, passing)
-	slices.SortFunc(deeds, func(a, b Deed) int { return int(a.PID - b.PID) })
+	slices.SortFunc(effects, func(a, b Effect) int { return int(a.PID - b.PID) })
 	var got []string
-	for _, d := range deeds {
+	for _, d := range effects {
 		got = append(got, fmt.Sprint(d.PID, d.Status, changetest.Brief(d.Changes)))
 	}
 	assert.Equal(t, []string{"10done[affinity 0-3 to 2-3: done]", "50done[affinity 0-3 to 2-3: done]", "60done[affinity 2 to 2-3: done]"}, got)

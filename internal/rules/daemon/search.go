@@ -90,7 +90,7 @@ func (d *Daemon) want(decision rules.Decision) {
 	switch {
 	case decision.Searched:
 	case d.o.Searcher == nil:
-		d.o.Report(Report{Deed: &Deed{Decision: decision, Status: Planned}})
+		d.o.Report(Report{Effect: &Effect{Decision: decision, Status: Planned}})
 	default:
 		d.searches.waiting = append(d.searches.waiting, decision)
 	}
@@ -135,15 +135,15 @@ func (d *Daemon) stopSearch() {
 	}
 }
 
-// found reports a search; one that did not come to measuring is a deed that failed.
+// found reports a search; one that did not come to measuring is a effect that failed.
 func (d *Daemon) found(s Search) {
 	d.searches.running.end(nil)
 	d.searches.running = nil
 	switch {
 	case errors.Is(s.Err, errLeft), errors.Is(s.Err, attr.ErrGone):
-		d.o.Report(Report{Deed: &Deed{Decision: s.Decision, Comm: s.Comm, Status: Ended}})
+		d.o.Report(Report{Effect: &Effect{Decision: s.Decision, Comm: s.Comm, Status: Ended}})
 	case s.Found == nil:
-		d.o.Report(Report{Deed: &Deed{Decision: s.Decision, Comm: s.Comm, Status: Failed, Why: fmt.Sprintf("no placement was searched: %v", s.Err)}})
+		d.o.Report(Report{Effect: &Effect{Decision: s.Decision, Comm: s.Comm, Status: Failed, Why: fmt.Sprintf("no placement was searched: %v", s.Err)}})
 	default:
 		d.o.Report(Report{Search: &s})
 	}

@@ -19,7 +19,7 @@ const secondAfter = 50 * time.Millisecond
 
 // second is a process to be looked at once more.
 type second struct {
-	Deed
+	Effect
 	at time.Duration
 }
 
@@ -27,19 +27,19 @@ type second struct {
 // it: it is done with what comes next.
 func (d *Daemon) lookAgain(ctx context.Context) {
 	now := d.now()
-	var due []Deed
+	var due []Effect
 	for _, s := range d.seconds[:min(len(d.seconds), largestBatch)] {
 		if s.at > now {
 			break
 		}
-		due = append(due, s.Deed)
+		due = append(due, s.Effect)
 	}
 	if len(due) == 0 {
 		return
 	}
-	deeds, passing := d.o.Applier.Second(ctx, due)
-	for i := range deeds {
-		d.o.Report(Report{Deed: &deeds[i]})
+	effects, passing := d.o.Applier.Second(ctx, due)
+	for i := range effects {
+		d.o.Report(Report{Effect: &effects[i]})
 	}
 	if passing != nil {
 		for i := range due {
@@ -57,7 +57,7 @@ func passes(err error) bool {
 }
 
 // Second is part of Applier.
-func (c *Carrier) Second(ctx context.Context, first []Deed) (deeds []Deed, passing error) {
+func (c *Carrier) Second(ctx context.Context, first []Effect) (effects []Effect, passing error) {
 	var requests []change.Request
 	for i := range first {
 		requests = append(requests, c.missed(&first[i])...)
@@ -69,13 +69,13 @@ func (c *Carrier) Second(ctx context.Context, first []Deed) (deeds []Deed, passi
 	return c.once(ctx, decisions, requests)
 }
 
-// once makes requests that are of processes with those decisions, and returns a deed for each of
+// once makes requests that are of processes with those decisions, and returns a effect for each of
 // which something was changed, or was to be. The error is one that passes.
-func (c *Carrier) once(ctx context.Context, decisions []rules.Decision, requests []change.Request) (deeds []Deed, passing error) {
+func (c *Carrier) once(ctx context.Context, decisions []rules.Decision, requests []change.Request) (effects []Effect, passing error) {
 	if len(requests) == 0 {
 		return nil, nil
 	}
-	outcome, err := c.Tuner.CarryStanding(ctx, requests)
+	outcome, err := c.Tuner.ApplyAsDaemon(ctx, requests)
 	if err != nil && len(outcome.Changes) == 0 {
 		if passes(err) {
 			return nil, err
@@ -83,16 +83,16 @@ func (c *Carrier) once(ctx context.Context, decisions []rules.Decision, requests
 		return nil, nil // the threads have ended, or the daemon ends
 	}
 	for _, decision := range decisions {
-		if d := deed(decision, outcome, err); d.Status == Done || d.Status == Failed {
-			deeds = append(deeds, d)
+		if d := effect(decision, outcome, err); d.Status == Done || d.Status == Failed {
+			effects = append(effects, d)
 		}
 	}
-	return deeds, nil
+	return effects, nil
 }
 
 // missed asks for what the process got, for those of its threads that still have what it had
 // before. One with another value has set that itself, and keeps it.
-func (c *Carrier) missed(d *Deed) (out []change.Request) {
+func (c *Carrier) missed(d *Effect) (out []change.Request) {
 	t := c.Tuner
 	st, err := t.Proc.Stat(d.PID)
 	if err != nil || st.StartTicks != d.StartTicks || st.Threads == 1 {

@@ -23,7 +23,7 @@ import (
 )
 
 // Second is part of Applier.
-func (w *world) Second(_ context.Context, first []Deed) ([]Deed, error) {
+func (w *world) Second(_ context.Context, first []Effect) ([]Effect, error) {
 	if w.busy > 0 {
 		w.busy--
 		return nil, w.passing
@@ -75,25 +75,25 @@ func TestSecond(t *testing.T) {
 	c, j := carrier(t, nil)
 	a, _ := twoRules(t)
 	pid := kernel.TID(cmd.Process.Pid)
-	deeds, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, pid, a)})
-	require.Equal(t, Done, deeds[0].Status)
-	again, passing := c.Second(context.Background(), deeds)
+	effects, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, pid, a)})
+	require.Equal(t, Done, effects[0].Status)
+	again, passing := c.Second(context.Background(), effects)
 	require.NoError(t, passing)
 	assert.Empty(t, again, "all have it")
 
 	var others []kernel.TID
-	for _, c := range deeds[0].Changes {
+	for _, c := range effects[0].Changes {
 		if c.TID != pid {
 			others = append(others, c.TID)
 		}
 	}
 	require.GreaterOrEqual(t, len(others), 2)
 	missed, own := others[0], others[1]
-	deeds[0].Changes = slices.DeleteFunc(deeds[0].Changes, func(c change.Change) bool { return c.TID == missed || c.TID == own })
-	before := kernel.IOPrio(deeds[0].Changes[0].Before.(attr.IOPrioValue))
+	effects[0].Changes = slices.DeleteFunc(effects[0].Changes, func(c change.Change) bool { return c.TID == missed || c.TID == own })
+	before := kernel.IOPrio(effects[0].Changes[0].Before.(attr.IOPrioValue))
 	require.NoError(t, kerneltest.Of(t, pid, missed).SetIOPrio(before))
 	require.NoError(t, kerneltest.Of(t, pid, own).SetIOPrio(kernel.IOPrio{Class: kernel.IOBestEffort, Level: 7}))
-	again, passing = c.Second(context.Background(), deeds)
+	again, passing = c.Second(context.Background(), effects)
 	require.NoError(t, passing)
 	require.Len(t, again, 1)
 	assert.Equal(t, Done, again[0].Status)

@@ -70,10 +70,10 @@ type sink struct {
 	last    string
 }
 
-func (s *sink) Carry(ctx context.Context, p change.Plan, c change.Consent) (change.Outcome, error) {
+func (s *sink) Apply(ctx context.Context, p change.Plan, c change.Confirmation) (change.Outcome, error) {
 	s.changes++
 	s.last = fmt.Sprint(time.Now().Format(time.TimeOnly), " ", p.Undoes, p.Changes)
-	return s.Tuning.Carry(ctx, p, c)
+	return s.Tuning.Apply(ctx, p, c)
 }
 
 func (s *sink) Signal(target change.Target, sig syscall.Signal) error {

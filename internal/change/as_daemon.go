@@ -9,16 +9,16 @@ import (
 	"piton/internal/kernel"
 )
 
-// CarryStanding plans requests and carries them out, for a Tuner whose user has decided once
-// for all (Options.Standing). It is Carry for a piton that makes changes all day: the plan is
+// ApplyAsDaemon plans requests and carries them out, for a Tuner whose user has decided once
+// for all (Options.Standing). It is Apply for a piton that makes changes all day: the plan is
 // made under the lock, so that nothing need be read again before it is recorded, and a
 // process of one thread is held before it is looked at, and looked at twice only: for the
 // plan, and after the change. All else goes the way of every other change.
-func (t *Tuner) CarryStanding(ctx context.Context, requests []Request) (Outcome, error) {
-	return t.Carry(ctx, Plan{Order: Order{Requests: requests}, standing: true}, Consent{})
+func (t *Tuner) ApplyAsDaemon(ctx context.Context, requests []Request) (Outcome, error) {
+	return t.Apply(ctx, Plan{Order: Order{Requests: requests}, standing: true}, Confirmation{})
 }
 
-func (t *Tuner) planStanding(ctx context.Context, requests []Request) (Plan, error) {
+func (t *Tuner) planAsDaemon(ctx context.Context, requests []Request) (Plan, error) {
 	if !t.Proc.Live() {
 		return Plan{}, ErrNotLive
 	}

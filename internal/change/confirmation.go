@@ -35,16 +35,16 @@ type Need struct {
 	Text   string `json:"text"`
 }
 
-// Consent is what the user said of a plan.
-type Consent struct {
+// Confirmation is what the user said of a plan.
+type Confirmation struct {
 	Yes bool `json:"yes,omitempty"` // told its needs, the user wants it all the same
 	// RevertAfter, when not 0, is how long the change stays unless it is confirmed.
 	RevertAfter time.Duration `json:"revert_after_ns,omitempty"`
 }
 
-// ErrNeedsConsent is what Carry's error is (errors.Is) for a plan with needs to which
+// ErrNeedsConfirmation is what Apply's error is (errors.Is) for a plan with needs to which
 // the user has not consented. Nothing was changed.
-var ErrNeedsConsent = errors.New("refused")
+var ErrNeedsConfirmation = errors.New("refused")
 
 // ConsentError is the error with the needs.
 type ConsentError struct {
@@ -60,15 +60,15 @@ func (e *ConsentError) Error() string {
 	return text + ", --revert-after 15s reverts it unless piton keep confirms it"
 }
 
-// Is reports that it is ErrNeedsConsent.
-func (e *ConsentError) Is(target error) bool { return target == ErrNeedsConsent }
+// Is reports that it is ErrNeedsConfirmation.
+func (e *ConsentError) Is(target error) bool { return target == ErrNeedsConfirmation }
 
 // longestRevert bounds RevertAfter: far below what a guard's clock can count to.
 const longestRevert = 24 * time.Hour
 
-// Check returns a ConsentError for a plan that the consent does not cover, and a
+// Check returns a ConsentError for a plan that the confirmation does not cover, and a
 // UsageError for a time that no guard waits.
-func (c Consent) Check(p Plan) error {
+func (c Confirmation) Check(p Plan) error {
 	if defect.On(12) {
 		return nil
 	}

@@ -26,7 +26,7 @@ func (t *Tuner) again(ctx context.Context, p Plan) (Plan, error) {
 	case p.Sweep != nil:
 		return p.Sweep.Again(ctx, p)
 	case p.standing:
-		return t.planStanding(ctx, p.Requests)
+		return t.planAsDaemon(ctx, p.Requests)
 	case p.Undo != nil && len(p.Undo.IDs) > 0: // not what else has been made, or undone, meanwhile
 		return t.planUndo(ctx, *p.Undo)
 	}
@@ -40,17 +40,17 @@ func (p *Plan) sweeps() bool {
 }
 
 // sweep asks once what else there is to change, and reports whether something new was.
-func (r *run) sweep(ctx context.Context) (bool, error) {
+func (r *run) matchAll(ctx context.Context) (bool, error) {
 	fresh := func(c Change) bool { return !r.handled[c.Key()] }
 	switch {
 	case !r.plan.sweeps():
 		return false, nil
 	case r.plan.Sweep == nil:
-		return r.also(ctx, fresh, r.inForce)
+		return r.additional(ctx, fresh, r.inForce)
 	case len(r.plan.Undoes) == 0 && !r.plan.WillChange():
-		return false, nil // no consent was asked for a plan that changes nothing
+		return false, nil // no confirmation was asked for a plan that changes nothing
 	}
-	return r.also(ctx, fresh, func(ctx context.Context) (Plan, error) {
+	return r.additional(ctx, fresh, func(ctx context.Context) (Plan, error) {
 		requests, err := r.plan.Sweep.More(ctx)
 		if err != nil || len(requests) == 0 {
 			return Plan{}, err
@@ -60,7 +60,7 @@ func (r *run) sweep(ctx context.Context) (bool, error) {
 }
 
 // also makes further changes, those that are wanted, and reports whether there were any.
-func (r *run) also(ctx context.Context, wanted func(Change) bool, ask func(context.Context) (Plan, error)) (bool, error) {
+func (r *run) additional(ctx context.Context, wanted func(Change) bool, ask func(context.Context) (Plan, error)) (bool, error) {
 	plan, err := ask(ctx)
 	if err != nil {
 		return false, err

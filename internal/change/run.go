@@ -25,58 +25,58 @@ const (
 	standingWait = 2 * time.Millisecond
 )
 
-// run is one Carry.
+// run is one Apply.
 type run struct {
-	t       *Tuner
-	consent Consent
-	plan    *Plan
-	result  Outcome
-	at      uint64 // when its tasks had not been looked at yet, USER_HZ since boot; 0 = not known
-	holds   map[attr.ID]kernel.Process
-	known   map[kernel.TID]bool     // threads of which something has been handled
-	handled map[attr.Key]bool       // what of them, and which files
-	planned map[attr.Key]attr.Value // the values that were to be set
-	begun   map[attr.Key]bool       // what of them is recorded as about to be done
-	starts  map[kernel.TID]uint64   // of the plan's processes, in ticks
-	later   map[kernel.TID]uint64   // of processes that got the number of one of those
-	alone   map[kernel.TID]bool     // threads that were asked for by themselves
-	warned  map[string]bool
-	trying  bool                // the changes are those of a Trial that is under way
-	stuck   map[string]bool     // files of interrupt lines that could not be moved: their threads stay as well
-	named   map[kernel.TID]bool // processes that a target names
-	missed  error               // why the last pass could not look at a thread
-	tried   string              // what a trial found out, in words
-	made    uint64              // when the planned changes had been made, USER_HZ since boot; 0 = not known
+	t            *Tuner
+	confirmation Confirmation
+	plan         *Plan
+	result       Outcome
+	at           uint64 // when its tasks had not been looked at yet, USER_HZ since boot; 0 = not known
+	holds        map[attr.ID]kernel.Process
+	known        map[kernel.TID]bool     // threads of which something has been handled
+	handled      map[attr.Key]bool       // what of them, and which files
+	planned      map[attr.Key]attr.Value // the values that were to be set
+	begun        map[attr.Key]bool       // what of them is recorded as about to be done
+	starts       map[kernel.TID]uint64   // of the plan's processes, in ticks
+	later        map[kernel.TID]uint64   // of processes that got the number of one of those
+	alone        map[kernel.TID]bool     // threads that were asked for by themselves
+	warned       map[string]bool
+	trying       bool                // the changes are those of a Trial that is under way
+	stuck        map[string]bool     // files of interrupt lines that could not be moved: their threads stay as well
+	named        map[kernel.TID]bool // processes that a target names
+	missed       error               // why the last pass could not look at a thread
+	tried        string              // what a trial found out, in words
+	made         uint64              // when the planned changes had been made, USER_HZ since boot; 0 = not known
 
 	free   func()       // gives the lock back during a trial,
 	relock func() error // and takes it again
 }
 
-// Carry carries a plan out, under the user's lock: it records what it is
+// Apply carries a plan out, under the user's lock: it records what it is
 // about to change, makes the changes one by one, reads each back, and looks again
 // for threads that appeared meanwhile. One failure does not stop the rest; each
-// Change of the Outcome says what became of it. With Consent.RevertAfter a guard is
+// Change of the Outcome says what became of it. With Confirmation.RevertAfter a guard is
 // armed first, and without one nothing is changed.
 //
-// Carry fails as a whole, with nothing changed, when the journal cannot be written,
-// the consent does not cover the plan (ErrNeedsConsent), another piton holds the
+// Apply fails as a whole, with nothing changed, when the journal cannot be written,
+// the confirmation does not cover the plan (ErrNeedsConfirmation), another piton holds the
 // lock (journal.ErrBusy) or there is no write side (ErrReadOnly); and half way when
 // the context ends or a guard has begun to revert.
-func (t *Tuner) Carry(ctx context.Context, plan Plan, consent Consent) (Outcome, error) {
-	return t.carry(ctx, plan, consent, nil)
+func (t *Tuner) Apply(ctx context.Context, plan Plan, confirmation Confirmation) (Outcome, error) {
+	return t.apply(ctx, plan, confirmation, nil)
 }
 
-func (t *Tuner) carry(ctx context.Context, plan Plan, consent Consent, try Try) (Outcome, error) {
+func (t *Tuner) apply(ctx context.Context, plan Plan, confirmation Confirmation, try Try) (Outcome, error) {
 	if t.o.Writer == nil || t.o.FileWriter == nil {
 		return Outcome{}, ErrReadOnly
 	}
-	if err := consent.Check(plan); err != nil {
+	if err := confirmation.Check(plan); err != nil {
 		return Outcome{}, err
 	}
-	if consent.RevertAfter > 0 && len(plan.Undoes) > 0 {
+	if confirmation.RevertAfter > 0 && len(plan.Undoes) > 0 {
 		return Outcome{}, attr.Usagef("--revert-after is for changes; an undo is not reverted by itself")
 	}
-	if trial := plan.candidates != nil; trial != (try != nil) || trial && consent.RevertAfter == 0 {
+	if trial := plan.candidates != nil; trial != (try != nil) || trial && confirmation.RevertAfter == 0 {
 		return Outcome{}, attr.Usagef("a trial is made by Try, of a plan of its own, and under a guard only")
 	}
 	release, err := t.lock(plan)
@@ -88,11 +88,11 @@ func (t *Tuner) carry(ctx context.Context, plan Plan, consent Consent, try Try) 
 	if plan, err = t.again(ctx, plan); err != nil {
 		return Outcome{Warnings: warnings}, err
 	}
-	if err := consent.Check(plan); err != nil {
+	if err := confirmation.Check(plan); err != nil {
 		return Outcome{}, err
 	}
 	r := t.run(&plan)
-	if r.consent = consent; consent.RevertAfter > 0 { // what could not be undone is refused, for that reason
+	if r.confirmation = confirmation; confirmation.RevertAfter > 0 { // what could not be undone is refused, for that reason
 		r.result.Warnings = slices.DeleteFunc(r.result.Warnings, func(w Warning) bool { return w.Kind == attr.OneWay })
 	}
 	r.free = func() { release(); release = func() {} }
@@ -109,16 +109,16 @@ func (t *Tuner) carry(ctx context.Context, plan Plan, consent Consent, try Try) 
 			r.refresh(&r.result.Changes[i])
 		}
 	}
-	if err := r.leaveTrials(); err != nil {
+	if err := r.refuseDuringTrial(); err != nil {
 		return Outcome{}, err
 	}
-	if consent.RevertAfter > 0 && len(attr.Only(r.result.Changes, attr.Planned)) > 0 {
-		if r.result.Guard, err = t.arm(consent.RevertAfter); err != nil {
+	if confirmation.RevertAfter > 0 && len(attr.Only(r.result.Changes, attr.Planned)) > 0 {
+		if r.result.Guard, err = t.arm(confirmation.RevertAfter); err != nil {
 			return Outcome{}, err
 		}
 	}
 	if err := r.begin(); err != nil {
-		return Outcome{}, errors.Join(err, r.dismiss())
+		return Outcome{}, errors.Join(err, r.cancelGuard())
 	}
 	if try == nil {
 		err = r.make(ctx, r.result.Changes)
@@ -127,10 +127,10 @@ func (t *Tuner) carry(ctx context.Context, plan Plan, consent Consent, try Try) 
 	}
 	if err == nil && try == nil && !r.singles() {
 		r.made = t.Ticks()
-		err = r.settle(ctx)
+		err = r.catchNewThreads(ctx)
 	}
 	if err == nil && !r.result.Unsettled { // else it is not known what new threads have
-		err = r.disarm(ctx)
+		err = r.endGuards(ctx)
 	}
 	over := try == nil || !r.result.Unsettled // else an end would say that nothing is left of the trial
 	if over && !errors.Is(err, ErrUndone) {
@@ -140,9 +140,9 @@ func (t *Tuner) carry(ctx context.Context, plan Plan, consent Consent, try Try) 
 	}
 	switch {
 	case errors.Is(err, ErrTooLate):
-		_ = r.dismiss() // with the same error
+		_ = r.cancelGuard() // with the same error
 	case r.result.Guard != nil && !r.result.Changed():
-		err = errors.Join(err, r.dismiss())
+		err = errors.Join(err, r.cancelGuard())
 	}
 	if late := r.result.Unrecorded; late != nil && !r.result.Changed() {
 		r.result.Unrecorded = nil
@@ -151,9 +151,9 @@ func (t *Tuner) carry(ctx context.Context, plan Plan, consent Consent, try Try) 
 	return r.result, err
 }
 
-// disarm ends the guards of what is undone. One that had begun to revert, or has ended meanwhile, may
+// endGuards ends the guards of what is undone. One that had begun to revert, or has ended meanwhile, may
 // have written what older entries had left, which are undone as well.
-func (r *run) disarm(ctx context.Context) error {
+func (r *run) endGuards(ctx context.Context) error {
 	r.result.Undone = r.undone()
 	if len(r.result.Undone) == 0 || r.t.o.Guards == nil {
 		return nil
@@ -167,8 +167,8 @@ func (r *run) disarm(ctx context.Context) error {
 		return nil
 	}
 	err = nil
-	for pass, changed := 0, true; changed && err == nil && pass < passesMost; pass++ { // threads are born meanwhile
-		changed, err = r.also(ctx, func(Change) bool { return true }, r.inForce)
+	for scan, changed := 0, true; changed && err == nil && scan < passesMost; scan++ { // threads are born meanwhile
+		changed, err = r.additional(ctx, func(Change) bool { return true }, r.inForce)
 	}
 	if r.result.Undone = r.undone(); err != nil {
 		r.result.Undone = nil // what the guard has made of it was not looked at
@@ -240,7 +240,7 @@ func (t *Tuner) arm(after time.Duration) (Guard, error) {
 	return g, nil
 }
 
-func (r *run) dismiss() error {
+func (r *run) cancelGuard() error {
 	if r.result.Guard == nil {
 		return nil
 	}

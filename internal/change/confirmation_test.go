@@ -49,13 +49,13 @@ func TestRealTimeOnABusyTaskNeedsConsent(t *testing.T) {
 	assert.False(t, p.AsksFirst(), "a countdown will do")
 	assert.Equal(t, []string{p.Danger()}, change.Texts(p.Preview().Warnings))
 
-	_, err := tuner.Carry(t.Context(), p, change.Consent{})
-	require.ErrorIs(t, err, change.ErrNeedsConsent)
+	_, err := tuner.Apply(t.Context(), p, change.Confirmation{})
+	require.ErrorIs(t, err, change.ErrNeedsConfirmation)
 	var asked *change.ConsentError
 	require.ErrorAs(t, err, &asked)
 	assert.Equal(t, p.Needs, asked.Needs)
 	assert.Empty(t, m.Calls())
-	assert.Equal(t, []string{p.Danger()}, change.Texts(carry(t, tuner, p).Warnings))
+	assert.Equal(t, []string{p.Danger()}, change.Texts(applyPlan(t, tuner, p).Warnings))
 	assert.Empty(t, plan(t, tuner, changetest.One(attr.SetPolicy(attr.PolicyValue{Policy: kernel.Batch}), 10)).Needs)
 }
 
@@ -96,7 +96,7 @@ func TestRealTimeOnEveryCPUAsksFirst(t *testing.T) {
 	// Kept off one CPU by the same plan, they leave that one to others.
 	kept := plan(t, tuner, changetest.Set([]attr.Setting{fifo, attr.SetAffinity(cpuset.Of(0, 1, 2))}, tids...))
 	assert.Equal(t, []change.Danger{change.BusyRealTime}, dangers(kept))
-	assert.Equal(t, 4, carry(t, tuner, p).Count(attr.Done))
+	assert.Equal(t, 4, applyPlan(t, tuner, p).Count(attr.Done))
 }
 
 func TestRealTimeForPitonItselfAsksFirst(t *testing.T) {
@@ -115,12 +115,12 @@ func TestNeedsOfCallers(t *testing.T) {
 	tuner := m.Tuner(bare)
 	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
 	p.Need(change.Isolation, "CPUs are taken away")
-	require.ErrorIs(t, change.Consent{}.Check(p), change.ErrNeedsConsent)
-	require.NoError(t, change.Consent{Yes: true}.Check(p))
-	require.NoError(t, change.Consent{RevertAfter: time.Second}.Check(p))
+	require.ErrorIs(t, change.Confirmation{}.Check(p), change.ErrNeedsConfirmation)
+	require.NoError(t, change.Confirmation{Yes: true}.Check(p))
+	require.NoError(t, change.Confirmation{RevertAfter: time.Second}.Check(p))
 	same := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(0, 1, 2, 3), 10))
 	same.Need(change.WholeMachine, "nothing is")
-	require.NoError(t, change.Consent{}.Check(same), "nothing is changed")
+	require.NoError(t, change.Confirmation{}.Check(same), "nothing is changed")
 	assert.False(t, same.AsksFirst())
 }
 
@@ -171,7 +171,7 @@ func TestAGuardIsArmedBeforeAndTold(t *testing.T) {
 	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
 	told := 0
 	m.Before("SetAffinity", 10, func() { told = g.lines })
-	outcome, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: 15 * time.Second})
+	outcome, err := tuner.Apply(t.Context(), p, change.Confirmation{RevertAfter: 15 * time.Second})
 	require.NoError(t, err)
 	assert.Equal(t, 15*time.Second, g.after)
 	assert.Equal(t, []int{1, 2}, []int{told, g.lines}, "before the change, and what became of it")
@@ -181,7 +181,7 @@ func TestAGuardIsArmedBeforeAndTold(t *testing.T) {
 	assert.Equal(t, []uint64{1}, g.undone, "its guard has nothing to revert any more")
 	assert.False(t, g.dismissed)
 
-	_, err = tuner.Carry(t.Context(), plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(0, 1, 2, 3), 10)), change.Consent{RevertAfter: time.Second})
+	_, err = tuner.Apply(t.Context(), plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(0, 1, 2, 3), 10)), change.Confirmation{RevertAfter: time.Second})
 	require.NoError(t, err)
 	assert.Equal(t, 15*time.Second, g.after, "nothing to guard")
 }
@@ -194,7 +194,7 @@ func TestNothingIsChangedWithoutItsGuard(t *testing.T) {
 		o.Journal = j
 		tuner := m.Tuner(o)
 		p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
-		_, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Second})
+		_, err := tuner.Apply(t.Context(), p, change.Confirmation{RevertAfter: time.Second})
 		require.ErrorContains(t, err, "nothing was changed", name)
 		assert.Empty(t, m.Calls())
 		assert.Empty(t, changetest.Entries(t, j))
@@ -208,7 +208,7 @@ func TestAGuardOfNothingIsDismissed(t *testing.T) {
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: g})
 	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
 	m.Before("SetAffinity", 10, func() { m.End(10) })
-	outcome, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Second})
+	outcome, err := tuner.Apply(t.Context(), p, change.Confirmation{RevertAfter: time.Second})
 	require.NoError(t, err)
 	assert.True(t, g.dismissed)
 	assert.Nil(t, outcome.Guard)
@@ -229,7 +229,7 @@ func TestAGuardThatRevertsStopsTheRest(t *testing.T) {
 			m.Spawn(10, 11)
 		}
 	}
-	_, err := tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Second})
+	_, err := tuner.Apply(t.Context(), p, change.Confirmation{RevertAfter: time.Second})
 	require.ErrorIs(t, err, change.ErrTooLate)
 	assert.Equal(t, []string{"SetAffinity(10, 1)"}, m.Calls(), "the newborn is left alone")
 }
@@ -241,7 +241,7 @@ func TestAGuardThatRevertsBeforeTheEnd(t *testing.T) {
 	g := &guards{}
 	g.late = func() bool { return g.lines == 1 }
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: g})
-	outcome, err := tuner.Carry(t.Context(), plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10)), change.Consent{RevertAfter: time.Second})
+	outcome, err := tuner.Apply(t.Context(), plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10)), change.Confirmation{RevertAfter: time.Second})
 	require.ErrorIs(t, err, change.ErrTooLate)
 	assert.Nil(t, outcome.Guard, "there is nothing left to confirm")
 	assert.NoError(t, outcome.Unrecorded)
@@ -254,7 +254,7 @@ func TestATimeThatNoGuardWaits(t *testing.T) {
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: &guards{}})
 	for _, after := range []time.Duration{-1, math.MaxInt64} {
 		var usage attr.UsageError
-		_, err := tuner.Carry(t.Context(), plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10)), change.Consent{RevertAfter: after})
+		_, err := tuner.Apply(t.Context(), plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10)), change.Confirmation{RevertAfter: after})
 		require.ErrorAs(t, err, &usage)
 	}
 	assert.Empty(t, m.Calls())
@@ -267,7 +267,7 @@ func TestAnUndoHasNoGuard(t *testing.T) {
 	apply(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
 	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
 	require.NoError(t, err)
-	_, err = tuner.Carry(t.Context(), p, change.Consent{RevertAfter: time.Second})
+	_, err = tuner.Apply(t.Context(), p, change.Confirmation{RevertAfter: time.Second})
 	var usage attr.UsageError
 	require.ErrorAs(t, err, &usage)
 }

@@ -27,7 +27,7 @@ const (
 
 // settle looks for threads that appeared meanwhile and gives them the new value
 // as well.
-func (r *run) settle(ctx context.Context) error {
+func (r *run) catchNewThreads(ctx context.Context) error {
 	if len(r.plan.follow) == 0 && !r.plan.sweeps() {
 		r.result.Passes = 1
 		return nil
@@ -50,11 +50,11 @@ func (r *run) settle(ctx context.Context) error {
 			r.result.Unsettled = true
 			return nil
 		}
-		changed, err := r.pass(ctx)
+		changed, err := r.scan(ctx)
 		if err != nil {
 			return err
 		}
-		swept, err := r.sweep(ctx)
+		swept, err := r.matchAll(ctx)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (r *run) settle(ctx context.Context) error {
 
 // pass looks at every thread of the followed targets once, and reports whether
 // one had to be changed, or could not be looked at.
-func (r *run) pass(ctx context.Context) (bool, error) {
+func (r *run) scan(ctx context.Context) (bool, error) {
 	var found []Change
 	r.missed = nil
 	taken := map[attr.Key]bool{} // targets may overlap
@@ -90,7 +90,7 @@ func (r *run) pass(ctx context.Context) (bool, error) {
 			if k.Ended() {
 				continue
 			}
-			for _, c := range r.newborn(f, k) {
+			for _, c := range r.newThread(f, k) {
 				if !taken[c.Key()] {
 					taken[c.Key()] = true
 					found = append(found, c)
@@ -128,7 +128,7 @@ func (r *run) settled(f follow) func(pid, tid kernel.TID) bool {
 
 // newborn returns what a thread born meanwhile needs. It may have inherited the
 // old value or the new one; either way an undo must know of it.
-func (r *run) newborn(f follow, k attr.Task) []Change {
+func (r *run) newThread(f follow, k attr.Task) []Change {
 	var out []Change
 	pid := k.PID
 	if start, planned := r.starts[pid]; planned {

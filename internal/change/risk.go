@@ -24,7 +24,7 @@ const (
 
 // caution looks at what the planned changes would do and says what the user
 // should know before they are made.
-func (p *planner) caution() {
+func (p *planner) risk() {
 	if p.o.Standing {
 		return
 	}

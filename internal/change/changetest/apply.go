@@ -47,10 +47,10 @@ func Plan(tb testing.TB, tuner *change.Tuner, requests []change.Request) change.
 	return plan
 }
 
-// Carry carries a plan out.
-func Carry(tb testing.TB, tuner *change.Tuner, plan change.Plan) change.Outcome {
+// ApplyPlan carries a plan out.
+func ApplyPlan(tb testing.TB, tuner *change.Tuner, plan change.Plan) change.Outcome {
 	tb.Helper()
-	outcome, err := tuner.Carry(tb.Context(), plan, change.Consent{Yes: true})
+	outcome, err := tuner.Apply(tb.Context(), plan, change.Confirmation{Yes: true})
 	require.NoError(tb, err)
 	return outcome
 }
@@ -58,7 +58,7 @@ func Carry(tb testing.TB, tuner *change.Tuner, plan change.Plan) change.Outcome 
 // Apply plans requests and carries them out.
 func Apply(tb testing.TB, tuner *change.Tuner, requests []change.Request) change.Outcome {
 	tb.Helper()
-	return Carry(tb, tuner, Plan(tb, tuner, requests))
+	return ApplyPlan(tb, tuner, Plan(tb, tuner, requests))
 }
 
 // Undo undoes entries.

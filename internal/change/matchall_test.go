@@ -115,7 +115,7 @@ func TestSweep(t *testing.T) {
 		st, err := proc.Stat(mortal)
 		return err != nil || st.State == 'Z' || st.State == 'X'
 	}, time.Minute, time.Millisecond)
-	outcome := carry(t, tuner, p)
+	outcome := applyPlan(t, tuner, p)
 	assert.Zero(t, outcome.Count(attr.Failed), "that one has ended is no failure: %v", outcome.Changes)
 	assert.Equal(t, 2, outcome.Count(attr.Done))
 	assert.Equal(t, 1, outcome.Newborn)
@@ -138,7 +138,7 @@ func TestSweepUndoneMeanwhile(t *testing.T) {
 	tuner := recorded(t)
 	p := plan(t, tuner, []change.Request{one(s.pid, last)})
 	p.AtTicks = nowTicks()
-	carry(t, tuner, p)
+	applyPlan(t, tuner, p)
 	nowTicks()
 	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
 	require.NoError(t, err)
@@ -146,7 +146,7 @@ func TestSweepUndoneMeanwhile(t *testing.T) {
 	born, own := s.start("sleep 600"), s.start("sleep 60")
 	assertCPUs(t, map[kernel.TID]cpuset.Set{born: last})
 	setCPUs(t, own, first)
-	outcome := carry(t, tuner, p)
+	outcome := applyPlan(t, tuner, p)
 	assert.Equal(t, 1, outcome.Newborn, "%v", outcome.Changes)
 	assertCPUs(t, map[kernel.TID]cpuset.Set{s.pid: all, born: all, own: first})
 }
@@ -156,19 +156,19 @@ func TestSweepStacked(t *testing.T) {
 	all, first, last := twoCPUs(t)
 	s := startShell(t)
 	tuner := recorded(t)
-	sweep := func(cpus cpuset.Set, pids ...kernel.TID) {
+	matchAll := func(cpus cpuset.Set, pids ...kernel.TID) {
 		var requests []change.Request
 		for _, pid := range pids {
 			requests = append(requests, one(pid, cpus))
 		}
 		p := plan(t, tuner, requests)
 		p.AtTicks = nowTicks()
-		carry(t, tuner, p)
+		applyPlan(t, tuner, p)
 		nowTicks()
 	}
-	sweep(last, s.pid)
+	matchAll(last, s.pid)
 	between := s.start("sleep 600")
-	sweep(first, s.pid, between)
+	matchAll(first, s.pid, between)
 	after := s.start("sleep 600")
 	assertCPUs(t, map[kernel.TID]cpuset.Set{after: first})
 	undo(t, tuner, change.UndoRequest{All: true})
