@@ -13,7 +13,7 @@ import (
 	"piton/internal/kernel"
 )
 
-// Kind is what a Stay was of.
+// Kind is what a RunInterval was of.
 type Kind uint16
 
 // The kinds.
@@ -26,12 +26,12 @@ const (
 // String is the word that screens and JSON use.
 func (k Kind) String() string { return [...]string{"task", "irq", "softirq"}[k] }
 
-// Stay is the time that one task, interrupt or softirq had on one CPU.
+// RunInterval is the time that one task, interrupt or softirq had on one CPU.
 //
 // A task's time is without the device interrupts and softirqs that came
 // meanwhile, and a softirq's without the interrupts. On PREEMPT_RT a softirq's
 // time includes what preempted it.
-type Stay struct {
+type RunInterval struct {
 	CPU  cpuset.CPU
 	Kind Kind
 	ID   uint32     // tid, interrupt number or softirq vector; task 0 is idle
@@ -40,14 +40,14 @@ type Stay struct {
 	OnNs uint64
 	// WaitNs is how long a task was runnable here before it came on, each time.
 	WaitNs    uint64
-	LongestNs uint64 // one stay, from before the window too, interrupts included
-	Count     uint32 // stays that ended: switches away, interrupts handled
+	LongestNs uint64 // one interval, from before the window too, interrupts included
+	Count     uint32 // run intervals that ended: switches away, interrupts handled
 }
 
-// LedgerStats is what a drain tells besides stays.
+// LedgerStats is what a drain tells besides run intervals.
 type LedgerStats struct {
 	Window time.Duration // since the last drain
-	Lost   uint64        // stays that had no room in the table
+	Lost   uint64        // run intervals that had no room in the table
 	LostNs uint64        // and their time
 }
 
@@ -60,18 +60,18 @@ type Ledger struct {
 	now     []cpuNow
 	settled time.Duration // when; CLOCK_MONOTONIC
 	lostNs  uint64        // at the last drain
-	keys    []stayKey
-	values  []stayValue
+	keys    []runKey
+	values  []intervalValue
 }
 
-type stayKey struct { // struct stay_key of c/ledger.c
+type runKey struct { // struct stay_key of c/ledger.c
 	_    structs.HostLayout
 	ID   uint32
 	CPU  uint16
 	Kind Kind
 }
 
-type stayValue struct { // struct stay of c/ledger.c
+type intervalValue struct { // struct stay of c/ledger.c
 	_                     structs.HostLayout
 	Ns, WaitNs, LongestNs uint64
 	Count                 uint32
@@ -82,7 +82,7 @@ type stayValue struct { // struct stay of c/ledger.c
 // OpenLedger begins to write. An error that Is
 // feature.ErrNotSupported says what is missing.
 func OpenLedger() (*Ledger, error) {
-	l := &Ledger{keys: make([]stayKey, object.DrainChunk), values: make([]stayValue, object.DrainChunk)}
+	l := &Ledger{keys: make([]runKey, object.DrainChunk), values: make([]intervalValue, object.DrainChunk)}
 	s := object.Subject{What: "CPU ledger", Compiled: ledgerObject}
 	return opened(l, l.Open(s, l.begin))
 }
@@ -125,8 +125,8 @@ func (l *Ledger) seed() error {
 // Drain appends who had the CPUs since the last drain, in no order, those who
 // have them now included. It sleeps for some milliseconds, for running programs
 // to end.
-func (l *Ledger) Drain(into []Stay) (stays []Stay, stats LedgerStats, err error) {
-	stays = into
+func (l *Ledger) Drain(into []RunInterval) (intervals []RunInterval, stats LedgerStats, err error) {
+	intervals = into
 	err = l.Use(func() error {
 		window, err := l.settle()
 		if err != nil {
@@ -136,13 +136,13 @@ func (l *Ledger) Drain(into []Stay) (stays []Stay, stats LedgerStats, err error)
 		if err != nil {
 			return err
 		}
-		err = object.Drain(table, l.keys, l.values, func(k stayKey, v stayValue) {
-			stays = append(stays, v.stay(k))
+		err = object.Drain(table, l.keys, l.values, func(k runKey, v intervalValue) {
+			intervals = append(intervals, v.interval(k))
 		})
 		if err != nil {
 			return err
 		}
-		stays = addPresent(stays, len(into), l.now)
+		intervals = addPresent(intervals, len(into), l.now)
 		stats.Window = window
 		if stats.Lost, err = l.LostSince("lost", 0); err != nil {
 			return err
@@ -152,10 +152,10 @@ func (l *Ledger) Drain(into []Stay) (stays []Stay, stats LedgerStats, err error)
 		stats.LostNs, l.lostNs = lostNs-l.lostNs, lostNs
 		return err
 	})
-	return stays, stats, err
+	return intervals, stats, err
 }
 
-// settle ends the window: the program accounts the stays that go on up to now.
+// settle ends the window: the program accounts the run intervals that go on up to now.
 func (l *Ledger) settle() (window time.Duration, err error) {
 	now := kernel.Monotonic()
 	if _, err := l.Objects.Programs["settle"].Run(&ebpf.RunOptions{Context: uint64(now)}); err != nil {
@@ -166,8 +166,8 @@ func (l *Ledger) settle() (window time.Duration, err error) {
 	return window, err
 }
 
-func (v *stayValue) stay(k stayKey) Stay {
-	return Stay{
+func (v *intervalValue) interval(k runKey) RunInterval {
+	return RunInterval{
 		CPU: cpuset.CPU(k.CPU), Kind: k.Kind, ID: k.ID, TGID: v.TGID, Comm: comm(v.Comm),
 		OnNs: v.Ns, WaitNs: v.WaitNs, LongestNs: v.LongestNs, Count: v.Count,
 	}
@@ -187,13 +187,13 @@ type cpuNow struct {
 	partTID, partTGID         kernel.TID
 }
 
-// addPresent adds what the programs found of the stays that go on to the stays
+// addPresent adds what the programs found of the run intervals that go on to those
 // from first on. A CPU that is idle and was never seen otherwise may be
 // offline, and is left out.
-func addPresent(stays []Stay, first int, now []cpuNow) []Stay {
+func addPresent(intervals []RunInterval, first int, now []cpuNow) []RunInterval {
 	added := make([]bool, len(now))
-	for i := first; i < len(stays); i++ {
-		s := &stays[i]
+	for i := first; i < len(intervals); i++ {
+		s := &intervals[i]
 		if int(s.CPU) >= len(now) || s.Kind != KindTask || s.ID != uint32(now[s.CPU].partTID) {
 			continue
 		}
@@ -206,10 +206,10 @@ func addPresent(stays []Stay, first int, now []cpuNow) []Stay {
 		if added[cpu] || n.partNs == 0 || n.known == 0 && n.partTID == 0 {
 			continue
 		}
-		stays = append(stays, Stay{
+		intervals = append(intervals, RunInterval{
 			CPU: cpuset.CPU(cpu), Kind: KindTask, ID: uint32(n.partTID), TGID: n.partTGID,
 			OnNs: n.partNs, LongestNs: n.partLongestNs,
 		})
 	}
-	return stays
+	return intervals
 }

@@ -16,8 +16,8 @@ import (
 )
 
 func TestAddPresent(t *testing.T) {
-	earlier := Stay{CPU: 0, Kind: KindTask, ID: 7, OnNs: 1}
-	stays := []Stay{
+	earlier := RunInterval{CPU: 0, Kind: KindTask, ID: 7, OnNs: 1}
+	intervals := []RunInterval{
 		earlier,
 		{CPU: 0, Kind: KindTask, ID: 7, OnNs: 100, LongestNs: 60, Count: 2},
 		{CPU: 0, Kind: KindIRQ, ID: 7, OnNs: 5, Count: 1},
@@ -30,13 +30,13 @@ func TestAddPresent(t *testing.T) {
 		{partTID: 0, partNs: 30, partLongestNs: 30, known: 1},    // idle since its last switch
 		{partTID: 9, partNs: 0, known: 1},                        // switched at this very moment
 	}
-	assert.Equal(t, []Stay{
+	assert.Equal(t, []RunInterval{
 		earlier,
 		{CPU: 0, Kind: KindTask, ID: 7, OnNs: 150, LongestNs: 500, Count: 2},
-		stays[2], stays[3],
+		intervals[2], intervals[3],
 		{CPU: 1, Kind: KindTask, ID: 8, TGID: 8, OnNs: 40, LongestNs: 40},
 		{CPU: 3, Kind: KindTask, ID: 0, OnNs: 30, LongestNs: 30},
-	}, addPresent(append([]Stay{}, stays...), 1, now))
+	}, addPresent(append([]RunInterval{}, intervals...), 1, now))
 }
 
 func TestKindNames(t *testing.T) {
@@ -63,13 +63,13 @@ func TestLedgerAddsUp(t *testing.T) {
 	for i := 0; i < 3 || turns == 0; i++ {
 		time.Sleep(300 * time.Millisecond)
 		ending = runOf(t, spinner)
-		stays, stats, err := l.Drain(nil)
+		intervals, stats, err := l.Drain(nil)
 		require.NoError(t, err)
 		require.Zero(t, stats.Lost)
 		window += stats.Window
-		seen := map[Stay]bool{}
-		for _, s := range stays {
-			id := Stay{CPU: s.CPU, Kind: s.Kind, ID: s.ID}
+		seen := map[RunInterval]bool{}
+		for _, s := range intervals {
+			id := RunInterval{CPU: s.CPU, Kind: s.Kind, ID: s.ID}
 			require.False(t, seen[id], "%+v is there twice", id)
 			seen[id] = true
 			require.Less(t, s.WaitNs, uint64(time.Hour), "%+v", s)
@@ -134,9 +134,9 @@ func TestLedgerSeesWhoNeverLeaves(t *testing.T) {
 	begun := runOf(t, spinner).RunNs
 	ranUntil(begun + 50e6)
 	ran := runOf(t, spinner).RunNs - begun
-	stays, stats, err := l.Drain(nil)
+	intervals, stats, err := l.Drain(nil)
 	require.NoError(t, err)
-	for _, s := range stays {
+	for _, s := range intervals {
 		if s.CPU == busy && s.Kind == KindTask && s.ID == uint32(tid) {
 			assert.GreaterOrEqual(t, float64(s.OnNs), 0.9*float64(ran))
 			return
@@ -150,9 +150,9 @@ func TestLedgerHasSoftirqs(t *testing.T) {
 	l := must(t, 5, 14, OpenLedger)
 	defer l.Close()
 	require.Eventually(t, func() bool {
-		stays, _, err := l.Drain(nil)
+		intervals, _, err := l.Drain(nil)
 		require.NoError(t, err)
-		for _, s := range stays {
+		for _, s := range intervals {
 			if s.Kind == KindSoftIRQ && s.Count > 0 && s.OnNs > 0 && s.ID < 10 { // NR_SOFTIRQS
 				return true
 			}

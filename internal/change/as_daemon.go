@@ -15,7 +15,7 @@ import (
 // process of one thread is held before it is looked at, and looked at twice only: for the
 // plan, and after the change. All else goes the way of every other change.
 func (t *Tuner) ApplyAsDaemon(ctx context.Context, requests []Request) (Outcome, error) {
-	return t.Apply(ctx, Plan{Order: Order{Requests: requests}, standing: true}, Confirmation{})
+	return t.Apply(ctx, Plan{Order: Order{Requests: requests}, asDaemon: true}, Confirmation{})
 }
 
 func (t *Tuner) planAsDaemon(ctx context.Context, requests []Request) (Plan, error) {

@@ -106,7 +106,7 @@ type Plan struct {
 	Origin journal.Origin // for the journal; of the zero kind: by the user
 
 	candidates []Plan          // not nil: Changes are what a trial may set, 1 and on in turn
-	standing   bool            // not planned yet (ApplyAsDaemon)
+	asDaemon   bool            // not planned yet (ApplyAsDaemon)
 	follow     []follow        // where new threads may appear meanwhile
 	undo       []undone        // which changes stand for which entry of Undoes
 	chosen     map[uint64]bool // those of Undoes that were asked for

@@ -83,10 +83,10 @@ func (u *undoer) newTask(e *Entry, c Change, models []Change, partly bool) bool 
 	}
 	for _, m := range models {
 		for _, m.After = range m.Afters() {
-			found := func(l stay) bool {
+			found := func(l kept) bool {
 				return l.entry > e.ID && u.same(c, m.After, l.before) && c.Attribute.Alike(l.after, now)
 			}
-			if err != nil || u.same(c, m.After, now) || slices.ContainsFunc(u.stays[c.Key()], found) { // what cannot be read is refused
+			if err != nil || u.same(c, m.After, now) || slices.ContainsFunc(u.kept[c.Key()], found) { // what cannot be read is refused
 				u.step(e, c, m.Before, m.After)
 				return true
 			}

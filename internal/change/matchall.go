@@ -25,7 +25,7 @@ func (t *Tuner) again(ctx context.Context, p Plan) (Plan, error) {
 	switch {
 	case p.Sweep != nil:
 		return p.Sweep.Again(ctx, p)
-	case p.standing:
+	case p.asDaemon:
 		return t.planAsDaemon(ctx, p.Requests)
 	case p.Undo != nil && len(p.Undo.IDs) > 0: // not what else has been made, or undone, meanwhile
 		return t.planUndo(ctx, *p.Undo)

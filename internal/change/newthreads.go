@@ -33,7 +33,7 @@ func (r *run) catchNewThreads(ctx context.Context) error {
 		return nil
 	}
 	most := settleTime
-	if r.t.o.Standing {
+	if r.t.o.Daemon {
 		most = standingSettle
 	}
 	deadline := r.t.o.Clock.Now().Add(most)

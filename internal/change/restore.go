@@ -21,7 +21,7 @@ type undoer struct {
 	plan     Plan
 	goals    []*goal // in the order in which they are to be made
 	index    map[attr.Key]*goal
-	stays    map[attr.Key][]stay
+	kept     map[attr.Key][]kept
 	restored map[attr.Key][]restored
 	reverted map[attr.Key]bool // left out
 	view     *attr.View
@@ -30,7 +30,7 @@ type undoer struct {
 
 func (t *Tuner) undoer(q UndoRequest, entries []Entry) *undoer {
 	plan := Plan{lapsed: map[attr.Key]cpuset.Set{}}
-	return &undoer{t: t, q: q, entries: entries, plan: plan, index: map[attr.Key]*goal{}, stays: map[attr.Key][]stay{}, restored: map[attr.Key][]restored{}, view: t.NewView(), family: t.family()}
+	return &undoer{t: t, q: q, entries: entries, plan: plan, index: map[attr.Key]*goal{}, kept: map[attr.Key][]kept{}, restored: map[attr.Key][]restored{}, view: t.NewView(), family: t.family()}
 }
 
 // goal is one attribute of one object on the way back.
@@ -60,7 +60,7 @@ type step struct {
 func (g *goal) after(e *Entry) bool { return e.Undone && g.last > e.UndoneBy }
 
 // stay is what an entry did that is not undone.
-type stay struct {
+type kept struct {
 	step
 	tried bool // there was an undo of it, which left something alone
 }
@@ -73,9 +73,9 @@ type restored struct {
 
 // undone is one entry to undo, with the changes that stand for it.
 type undone struct {
-	id    uint64
-	keys  []attr.Key
-	stays bool // some of it, whatever becomes of those
+	id   uint64
+	keys []attr.Key
+	kept bool // some of it, whatever becomes of those
 }
 
 // all plans to undo the chosen entries.
@@ -159,7 +159,7 @@ func (u *undoer) passed(e *Entry, some bool) {
 		u.plan.undo, u.plan.Undoes = u.plan.undo[:last], u.plan.Undoes[:len(u.plan.Undoes)-1]
 		return
 	}
-	u.plan.undo[last].stays = some
+	u.plan.undo[last].kept = some
 	u.plan.Warnings = append(u.plan.Warnings, Note(fmt.Sprintf("entry %d was made under a guard and not confirmed: what was there before it is restored", e.ID)))
 }
 
@@ -302,7 +302,7 @@ func (u *undoer) later(operations []history.Operation, chosen map[uint64]bool) {
 		}
 		for _, c := range o.Changes {
 			if c.Took() || c.Status == attr.Planned {
-				u.stays[c.Key()] = append(u.stays[c.Key()], stay{step{o.ID, c.Before, c.After, true}, len(o.Undos) > 0})
+				u.kept[c.Key()] = append(u.kept[c.Key()], kept{step{o.ID, c.Before, c.After, true}, len(o.Undos) > 0})
 			}
 		}
 	}
@@ -311,13 +311,13 @@ func (u *undoer) later(operations []history.Operation, chosen map[uint64]bool) {
 // foundOf reports whether what a goal's oldest step found is what an unconfirmed entry left: none
 // between that stays left that, and it was not undone before.
 func (u *undoer) foundOf(g *goal, e *Entry, c Change) bool {
-	between := func(l stay) bool { return l.entry > e.ID && g.Attribute.Alike(g.found, l.after) }
-	return u.same(c, c.After, g.found) && !g.after(e) && !slices.ContainsFunc(u.stays[g.Key()], between)
+	between := func(l kept) bool { return l.entry > e.ID && g.Attribute.Alike(g.found, l.after) }
+	return u.same(c, c.After, g.found) && !g.after(e) && !slices.ContainsFunc(u.kept[g.Key()], between)
 }
 
 // overlain stops a goal whose value is from a later entry, which stays.
 func (u *undoer) overlain(g *goal, s step) bool {
-	for _, l := range u.stays[g.Key()] {
+	for _, l := range u.kept[g.Key()] {
 		gone, _ := u.view.Lapsed(g.Change, l.after, g.value)
 		if l.entry > s.entry && (g.Attribute.Alike(g.value, l.after) || !gone.Empty()) && !(l.tried && g.Attribute.Alike(l.after, s.after)) {
 			g.stop = &stop{s.entry, false, fmt.Sprintf("entry %d has changed it from %s to %s since; undo that one first, or force this", l.entry, attr.Text(l.before), attr.Text(l.after))}
@@ -382,7 +382,7 @@ func (u *undoer) refuse(g *goal) {
 	c.Refuse("%s", g.stop.why)
 	u.plan.Changes = append(u.plan.Changes, c)
 	if i := slices.IndexFunc(u.plan.undo, func(x undone) bool { return x.id == g.stop.entry }); i >= 0 { // else a guard has undone it
-		u.plan.undo[i].stays = true
+		u.plan.undo[i].kept = true
 	}
 }
 
@@ -424,7 +424,7 @@ func (r *run) undone() []uint64 {
 	var out []uint64
 	over := map[attr.Key]bool{} // what newer entries have left in force
 	for _, u := range r.plan.undo {
-		if !u.stays && !slices.ContainsFunc(u.keys, func(k attr.Key) bool { return status[k] != attr.Done && status[k] != attr.Unchanged || over[k] }) {
+		if !u.kept && !slices.ContainsFunc(u.keys, func(k attr.Key) bool { return status[k] != attr.Done && status[k] != attr.Unchanged || over[k] }) {
 			out = append(out, u.id)
 			continue
 		}

@@ -25,7 +25,7 @@ const (
 // caution looks at what the planned changes would do and says what the user
 // should know before they are made.
 func (p *planner) risk() {
-	if p.o.Standing {
+	if p.o.Daemon {
 		return
 	}
 	var realTime []Change

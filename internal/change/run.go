@@ -216,7 +216,7 @@ func (t *Tuner) lock(plan Plan) (release func(), err error) {
 	switch {
 	case plan.blind:
 		wait = guardWait
-	case t.o.Standing:
+	case t.o.Daemon:
 		wait = standingWait
 	}
 	release, err = t.o.Lock.Acquire(wait, t.o.Command)
@@ -383,7 +383,7 @@ func (r *run) end() error {
 	rec.Changes = slices.DeleteFunc(slices.Clone(r.result.Changes), func(c Change) bool {
 		return c.Status != attr.Done && c.Status != attr.Failed && !r.begun[c.Key()]
 	})
-	if r.t.o.Standing && len(rec.Changes) == len(r.begun) && !slices.ContainsFunc(rec.Changes, func(c Change) bool { return !r.asPlanned(c) }) {
+	if r.t.o.Daemon && len(rec.Changes) == len(r.begun) && !slices.ContainsFunc(rec.Changes, func(c Change) bool { return !r.asPlanned(c) }) {
 		rec.AsPlanned, rec.Changes = true, nil
 	}
 	err := r.append(&rec)

@@ -28,8 +28,8 @@ type Options struct {
 	// Standing: the user has decided once for all plans, as of rules. Nobody reads a warning
 	// then, so plans do not look for what to warn of, nor watch tasks that are to become
 	// real-time.
-	Standing bool
-	Rules    bool // piton rules run makes the changes
+	Daemon bool
+	Rules  bool // piton rules run makes the changes
 }
 
 // Clock is the time.

@@ -202,7 +202,7 @@ func TestIsolateMovesTheRestOff(t *testing.T) {
 	deps := m.Deps(tui.Options{}, NewSampler(m, time.Second))
 	plan, err := deps.Tuning.Plan(t.Context(), nil, action.Request{Order: change.Order{Isolate: "3"}})
 	require.NoError(t, err)
-	assert.NotEmpty(t, plan.Isolation.Staying, "threads of the kernel that are bound to it stay")
+	assert.NotEmpty(t, plan.Isolation.Immovable, "threads of the kernel that are bound to it stay")
 	out, err := m.tuner.Apply(t.Context(), plan.Plan, change.Confirmation{Yes: true})
 	require.NoError(t, err)
 	require.NoError(t, deps.Tuning.Settle(&plan.Isolation, &out))

@@ -53,7 +53,7 @@ func (m *Machine) Tick(dt time.Duration, needs sample.Needs) *sample.Sample {
 	}
 	m.received = needs.Flows
 	if needs.Ledger {
-		s.Stays = m.stays(dt)
+		s.RunIntervals = m.stays(dt)
 	}
 	return s
 }
@@ -117,24 +117,24 @@ func (m *Machine) flows(dt time.Duration) sample.Flows {
 }
 
 // stays are who ran where in the last tick.
-func (m *Machine) stays(dt time.Duration) []sample.Stay {
-	var out []sample.Stay
+func (m *Machine) stays(dt time.Duration) []sample.RunInterval {
+	var out []sample.RunInterval
 	for i := range m.cpus {
 		c := &m.cpus[i]
 		for _, q := range c.queue {
 			run := uint64(q.got * float64(dt))
 			times := 1 + run/2_000_000
-			out = append(out, sample.Stay{CPU: cpuset.CPU(i), Kind: sample.StayTask, TID: q.TID, Name: q.ID.Comm, RunNs: run,
+			out = append(out, sample.RunInterval{CPU: cpuset.CPU(i), Kind: sample.RunOfTask, TID: q.TID, Name: q.ID.Comm, RunNs: run,
 				WaitNs: uint64(max(0, q.want-q.got) * float64(dt)), LongestNs: min(run, 4_000_000), Times: times})
 		}
 		if c.soft > 0 {
 			ns := uint64(c.soft * float64(dt))
-			out = append(out, sample.Stay{CPU: cpuset.CPU(i), Kind: sample.StaySoftIRQ, Number: 3, Name: "NET_RX", RunNs: ns, LongestNs: min(ns, 90_000), Times: 1 + ns/6000})
+			out = append(out, sample.RunInterval{CPU: cpuset.CPU(i), Kind: sample.RunOfSoftIRQ, Number: 3, Name: "NET_RX", RunNs: ns, LongestNs: min(ns, 90_000), Times: 1 + ns/6000})
 		}
 	}
 	for _, l := range m.lines {
 		if l.raised > 0 {
-			out = append(out, sample.Stay{CPU: l.cpu, Kind: sample.StayIRQ, Number: l.number, Name: l.action, RunNs: l.raised * hardNs,
+			out = append(out, sample.RunInterval{CPU: l.cpu, Kind: sample.RunOfIRQ, Number: l.number, Name: l.action, RunNs: l.raised * hardNs,
 				LongestNs: 3 * hardNs, Times: l.raised})
 		}
 	}

@@ -27,7 +27,7 @@ type Interference struct {
 	Name    string
 	Timed   bool          // Run and Longest are known; of KindLocal only the number of times is
 	Run     time.Duration // in all
-	Longest time.Duration // one stay
+	Longest time.Duration // in one go
 	Times   uint64
 	Why     string // what it is, or why it is there
 	Do      string // what would make it go, "" for nothing
@@ -41,7 +41,7 @@ type Watcher struct {
 
 type visitor struct {
 	cpu    cpuset.CPU
-	kind   sample.StayKind
+	kind   sample.RunKind
 	number int // tid, line or vector
 }
 
@@ -51,14 +51,14 @@ func NewWatcher(cpus cpuset.Set) *Watcher {
 }
 
 // Add takes in what ran since the sample before.
-func (w *Watcher) Add(stays []sample.Stay) {
-	for i := range stays {
-		s := &stays[i]
-		if !w.cpus.Has(s.CPU) || s.Kind == sample.StayTask && s.TID == 0 { // swapper, the idle task
+func (w *Watcher) Add(intervals []sample.RunInterval) {
+	for i := range intervals {
+		s := &intervals[i]
+		if !w.cpus.Has(s.CPU) || s.Kind == sample.RunOfTask && s.TID == 0 { // swapper, the idle task
 			continue
 		}
 		k := visitor{s.CPU, s.Kind, s.Number}
-		if s.Kind == sample.StayTask {
+		if s.Kind == sample.RunOfTask {
 			k.number = int(s.TID)
 		}
 		v := w.found[k]

@@ -21,20 +21,20 @@ func TestWatcher(t *testing.T) {
 	w.f.Tasks[7].Mask = set(t, "3-4") // 11 has widened itself
 	watch := NewWatcher(set(t, "4-5"))
 	ms := uint64(time.Millisecond)
-	first := []sample.Stay{
-		{CPU: 4, Kind: sample.StayTask, TID: 0, RunNs: 900 * ms},
-		{CPU: 3, Kind: sample.StayTask, TID: 10, RunNs: 900 * ms},
-		{CPU: 5, Kind: sample.StayTask, TID: 12, Name: "task", RunNs: 20 * ms, LongestNs: 3 * ms, Times: 4},
-		{CPU: 4, Kind: sample.StayTask, TID: 3, Name: "ksoftirqd/4", RunNs: ms, LongestNs: ms, Times: 1},
-		{CPU: 4, Kind: sample.StayTask, TID: 11, Name: "task", RunNs: 2 * ms, LongestNs: ms, Times: 2},
-		{CPU: 4, Kind: sample.StayTask, TID: 999, Name: "gone", RunNs: 3 * ms, LongestNs: ms, Times: 2},
-		{CPU: 5, Kind: sample.StayIRQ, Number: 25, Name: "dev", RunNs: ms, LongestNs: ms, Times: 9},
-		{CPU: 5, Kind: sample.StayIRQ, Number: 24, Name: "dev", RunNs: ms / 2, LongestNs: ms, Times: 1},
-		{CPU: 4, Kind: sample.StaySoftIRQ, Number: 9, Name: "RCU", RunNs: ms / 4, LongestNs: ms / 4, Times: 1},
-		{CPU: 4, Kind: sample.StaySoftIRQ, Number: 1, Name: "TIMER", RunNs: ms / 8, LongestNs: ms / 8, Times: 1},
+	first := []sample.RunInterval{
+		{CPU: 4, Kind: sample.RunOfTask, TID: 0, RunNs: 900 * ms},
+		{CPU: 3, Kind: sample.RunOfTask, TID: 10, RunNs: 900 * ms},
+		{CPU: 5, Kind: sample.RunOfTask, TID: 12, Name: "task", RunNs: 20 * ms, LongestNs: 3 * ms, Times: 4},
+		{CPU: 4, Kind: sample.RunOfTask, TID: 3, Name: "ksoftirqd/4", RunNs: ms, LongestNs: ms, Times: 1},
+		{CPU: 4, Kind: sample.RunOfTask, TID: 11, Name: "task", RunNs: 2 * ms, LongestNs: ms, Times: 2},
+		{CPU: 4, Kind: sample.RunOfTask, TID: 999, Name: "gone", RunNs: 3 * ms, LongestNs: ms, Times: 2},
+		{CPU: 5, Kind: sample.RunOfIRQ, Number: 25, Name: "dev", RunNs: ms, LongestNs: ms, Times: 9},
+		{CPU: 5, Kind: sample.RunOfIRQ, Number: 24, Name: "dev", RunNs: ms / 2, LongestNs: ms, Times: 1},
+		{CPU: 4, Kind: sample.RunOfSoftIRQ, Number: 9, Name: "RCU", RunNs: ms / 4, LongestNs: ms / 4, Times: 1},
+		{CPU: 4, Kind: sample.RunOfSoftIRQ, Number: 1, Name: "TIMER", RunNs: ms / 8, LongestNs: ms / 8, Times: 1},
 	}
 	watch.Add(first)
-	watch.Add([]sample.Stay{{CPU: 5, Kind: sample.StayTask, TID: 12, Name: "task", RunNs: 20 * ms, LongestNs: 9 * ms, Times: 1}})
+	watch.Add([]sample.RunInterval{{CPU: 5, Kind: sample.RunOfTask, TID: 12, Name: "task", RunNs: 20 * ms, LongestNs: 9 * ms, Times: 1}})
 	table := irq.Table{Elapsed: 2 * time.Second, CPUs: []cpuset.CPU{0, 4, 5}, Named: []irq.NamedRow{
 		{Named: irq.Named{Name: "LOC"}, Rate: irq.Rate{OK: true, ByCPU: []float64{250, 100.2, 0}}},
 		{Named: irq.Named{Name: "RES"}},

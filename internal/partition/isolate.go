@@ -13,10 +13,10 @@ import (
 
 // Isolation is a plan to isolate CPUs.
 type Isolation struct {
-	CPUs     cpuset.Set
-	Rest     cpuset.Set // what remains for everything else
-	Requests []change.Request
-	Staying  []Staying // what is known to keep the CPUs, by kind and number
+	CPUs      cpuset.Set
+	Rest      cpuset.Set // what remains for everything else
+	Requests  []change.Request
+	Immovable []Immovable // what is known to keep the CPUs, by kind and number
 }
 
 // Isolate plans to take the CPUs away from every task, interrupt line and mask
@@ -69,7 +69,7 @@ func (p *isolator) masks() {
 			continue
 		}
 		if m.ReadOnly {
-			p.stay(Staying{Kind: KindMask, Path: m.Path, Name: m.Name, CPUs: keeps, Why: "its file cannot be written"})
+			p.immovable(Immovable{Kind: KindMask, Path: m.Path, Name: m.Name, CPUs: keeps, Why: "its file cannot be written"})
 			continue
 		}
 		p.workers = p.workers || m.Attribute == attr.WorkqueueMask
@@ -77,7 +77,7 @@ func (p *isolator) masks() {
 	}
 }
 
-func (p *isolator) stay(s Staying) { p.out.Staying = append(p.out.Staying, s) }
+func (p *isolator) immovable(s Immovable) { p.out.Immovable = append(p.out.Immovable, s) }
 
 func (p *isolator) tasks() {
 	for i := range p.f.IRQs {
@@ -93,7 +93,7 @@ func (p *isolator) tasks() {
 		}
 		mask, why, do := p.give(t)
 		if why != "" {
-			p.stay(Staying{Kind: KindTask, Number: int(t.TID), Name: t.Comm, CPUs: keeps, Why: why, Do: do})
+			p.immovable(Immovable{Kind: KindTask, Number: int(t.TID), Name: t.Comm, CPUs: keeps, Why: why, Do: do})
 			continue
 		}
 		p.g.task(t, mask)
@@ -146,7 +146,7 @@ func (p *isolator) irqs() {
 			continue
 		}
 		if !l.CanMove() {
-			p.stay(Staying{Kind: KindIRQ, Number: l.Number, Name: l.Title(), CPUs: keeps, Why: l.Control.Why(), Do: lineRemedy(l)})
+			p.immovable(Immovable{Kind: KindIRQ, Number: l.Number, Name: l.Title(), CPUs: keeps, Why: l.Control.Why(), Do: lineRemedy(l)})
 			continue
 		}
 		p.g.file(attr.SetIRQ(l.Number, l.Title(), p.without(l.Requested.Set)))

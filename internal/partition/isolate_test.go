@@ -77,19 +77,19 @@ func TestIsolate(t *testing.T) {
 	} {
 		assert.Equal(t, want, got[fileKey(path)], path)
 	}
-	staying := map[string]Staying{}
-	for _, s := range out.Staying {
-		staying[s.Name] = s
+	immovable := map[string]Immovable{}
+	for _, s := range out.Immovable {
+		immovable[s.Name] = s
 	}
-	require.Len(t, out.Staying, 7)
-	assert.Equal(t, "4", staying["ksoftirqd/4"].CPUs.String())
-	assert.Contains(t, staying["ksoftirqd/4"].Why, "belongs to its CPU")
-	assert.Contains(t, staying["irq 25 (dev)"].Why, "its driver manages it")
-	assert.Contains(t, staying["irq 0 (dev)"].Why, "the kernel refuses to move it")
-	assert.Contains(t, staying["irq/25-nvme0q1"].Why, "runs where its interrupt goes, irq 25 (dev)")
-	assert.Contains(t, staying["ro"].Why, "cannot be written")
+	require.Len(t, out.Immovable, 7)
+	assert.Equal(t, "4", immovable["ksoftirqd/4"].CPUs.String())
+	assert.Contains(t, immovable["ksoftirqd/4"].Why, "belongs to its CPU")
+	assert.Contains(t, immovable["irq 25 (dev)"].Why, "its driver manages it")
+	assert.Contains(t, immovable["irq 0 (dev)"].Why, "the kernel refuses to move it")
+	assert.Contains(t, immovable["irq/25-nvme0q1"].Why, "runs where its interrupt goes, irq 25 (dev)")
+	assert.Contains(t, immovable["ro"].Why, "cannot be written")
 	var whys []string
-	for _, s := range out.Staying {
+	for _, s := range out.Immovable {
 		if s.Name == "task" {
 			whys = append(whys, s.Why)
 		}
@@ -112,7 +112,7 @@ func TestIsolateWithoutWorkqueues(t *testing.T) {
 	w.f.Masks = w.f.Masks[:1]
 	out := w.isolate("4-7")
 	found := false
-	for _, s := range out.Staying {
+	for _, s := range out.Immovable {
 		found = found || s.Name == "kworker/u32:1"
 	}
 	assert.True(t, found)

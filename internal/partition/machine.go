@@ -103,11 +103,11 @@ func (i *Isolation) cede(changes []change.Change) []change.Change {
 		if c.Status != attr.Refused && c.Status != attr.Failed || !errors.Is(c.Err, attr.ErrNotSupported) {
 			return false
 		}
-		s := Staying{Kind: KindMask, Path: c.Path, Name: c.Name, CPUs: attr.CPUs(c.Before).And(i.CPUs), Why: c.Reason}
+		s := Immovable{Kind: KindMask, Path: c.Path, Name: c.Name, CPUs: attr.CPUs(c.Before).And(i.CPUs), Why: c.Reason}
 		if _, err := fmt.Sscanf(c.Path, "/proc/irq/%d/", &s.Number); err == nil {
 			s.Kind, s.Path = KindIRQ, ""
 		}
-		i.Staying = append(i.Staying, s)
+		i.Immovable = append(i.Immovable, s)
 		return true
 	})
 }

@@ -55,7 +55,7 @@ func (m *Mask) set(cpus cpuset.Set) attr.FileSetting {
 	return attr.SetFile(m.Attribute, m.Path, m.Name, cpus)
 }
 
-// Kind says what a Staying is.
+// Kind says what a Immovable is.
 type Kind string
 
 // The kinds, as in JSON.
@@ -65,8 +65,8 @@ const (
 	KindMask Kind = "mask"
 )
 
-// Staying is something that keeps CPUs, whatever is tried.
-type Staying struct {
+// Immovable is something that keeps CPUs, whatever is tried.
+type Immovable struct {
 	Kind   Kind
 	Number int    // TID of a task, number of an interrupt line
 	Path   string // of a mask

@@ -34,7 +34,7 @@ func (r *resolver) isolation(p *Isolation) {
 	for i := range r.s.Tasks {
 		tasks[r.s.Tasks[i].TID] = r.s.Tasks[i]
 	}
-	masks, staying := masksByPath(facts), len(plan.Staying)
+	masks, immovable := masksByPath(facts), len(plan.Immovable)
 	r.out.Isolated = map[string]bool{}
 	for _, q := range plan.Requests {
 		cpus, _ := q.Affinity()
@@ -48,7 +48,7 @@ func (r *resolver) isolation(p *Isolation) {
 		}
 		for _, f := range q.Files {
 			if r.s.Unmovable[f.Path] {
-				staying++
+				immovable++
 				continue
 			}
 			r.out.Isolated[f.Path] = true
@@ -59,8 +59,8 @@ func (r *resolver) isolation(p *Isolation) {
 		}
 	}
 	r.out.Isolates, r.out.Rest, r.out.isolation = cpus, plan.Rest, item
-	if staying > 0 {
-		r.out.Notes = append(r.out.Notes, fmt.Sprintf("%d kernel threads and interrupts cannot be moved off %s; piton isolate %s --dry-run lists them", staying, cpus, cpus))
+	if immovable > 0 {
+		r.out.Notes = append(r.out.Notes, fmt.Sprintf("%d kernel threads and interrupts cannot be moved off %s; piton isolate %s --dry-run lists them", immovable, cpus, cpus))
 	}
 }
 

@@ -13,13 +13,13 @@ import (
 // ledger writes down who has each CPU while somebody asks for it. Nothing is
 // attached otherwise.
 type ledger struct {
-	kernel *bpf.Ledger
-	refuse error // why it cannot be written; it is not tried again
-	stays  []bpf.Stay
-	irqs   map[uint32]string
+	kernel    *bpf.Ledger
+	refuse    error // why it cannot be written; it is not tried again
+	intervals []bpf.RunInterval
+	irqs      map[uint32]string
 }
 
-// read sets n.Stays to who ran where since the last sample, or since now.
+// read sets n.RunIntervals to who ran where since the last sample, or since now.
 func (l *ledger) read(n *Sample, fs procfs.FS, r *procfs.Reader) error {
 	if l.refuse != nil {
 		return l.refuse
@@ -31,19 +31,19 @@ func (l *ledger) read(n *Sample, fs procfs.FS, r *procfs.Reader) error {
 		l.irqs = map[uint32]string{}
 		return nil
 	}
-	stays, stats, err := l.kernel.Drain(l.stays[:0])
+	intervals, stats, err := l.kernel.Drain(l.intervals[:0])
 	if err != nil {
 		return err
 	}
-	l.stays, n.StaysLost = stays, stats.Lost
-	n.Stays = make([]Stay, len(stays))
-	for i := range stays {
-		v := &stays[i]
-		n.Stays[i] = Stay{
+	l.intervals, n.RunIntervalsLost = intervals, stats.Lost
+	n.RunIntervals = make([]RunInterval, len(intervals))
+	for i := range intervals {
+		v := &intervals[i]
+		n.RunIntervals[i] = RunInterval{
 			CPU: v.CPU, Kind: v.Kind, RunNs: v.OnNs, WaitNs: v.WaitNs,
 			LongestNs: v.LongestNs, Times: uint64(v.Count),
 		}
-		out := &n.Stays[i]
+		out := &n.RunIntervals[i]
 		switch v.Kind {
 		case bpf.KindTask:
 			out.TID, out.Name = kernel.TID(v.ID), taskName(n.Tasks, v, r)
@@ -58,7 +58,7 @@ func (l *ledger) read(n *Sample, fs procfs.FS, r *procfs.Reader) error {
 
 // taskName is the name of a task as in the tasks of the sample. The kernel
 // noted that of one that left the CPU; one that stayed lives, so /proc has it.
-func taskName(tasks []*Task, v *bpf.Stay, r *procfs.Reader) string {
+func taskName(tasks []*Task, v *bpf.RunInterval, r *procfs.Reader) string {
 	if v.ID == 0 {
 		return "idle"
 	}
@@ -101,6 +101,6 @@ func softIRQName(vector uint32) string {
 func (l *ledger) close() {
 	if l.kernel != nil {
 		l.kernel.Close()
-		l.kernel, l.stays, l.irqs = nil, nil, nil
+		l.kernel, l.intervals, l.irqs = nil, nil, nil
 	}
 }

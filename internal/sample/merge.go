@@ -8,7 +8,7 @@ import (
 )
 
 // mostMerged bounds each list of what samples that nobody took hold: 4 MB of
-// moves, 3 MB of steps, 9 MB of stays. A single sample may hold more.
+// moves, 3 MB of steps, 9 MB of run intervals. A single sample may hold more.
 const mostMerged = 1 << 17
 
 // takeIn adds to a sample that nobody has yet what happened before it, by the
@@ -22,10 +22,10 @@ func (n *Sample) takeIn(older *Sample) {
 			n.MovesLost += uint64(m.Count)
 		}
 	}
-	left := merge(&n.Stays, older.Stays, Stay.key, (*Stay).add)
-	n.StaysLost += older.StaysLost
+	left := merge(&n.RunIntervals, older.RunIntervals, RunInterval.key, (*RunInterval).add)
+	n.RunIntervalsLost += older.RunIntervalsLost
 	for _, s := range left {
-		n.StaysLost += s.Times
+		n.RunIntervalsLost += s.Times
 	}
 	takeInWakes(&n.Wakes, &older.Wakes)
 	takeInFlows(&n.Flows, &older.Flows)
@@ -67,17 +67,17 @@ func (m Move) key() Move {
 
 func (m *Move) add(from Move) { m.Count += from.Count }
 
-type stayKey struct {
+type runKey struct {
 	cpu    cpuset.CPU
-	kind   StayKind
+	kind   RunKind
 	tid    kernel.TID
 	number int
 }
 
-func (s Stay) key() stayKey { return stayKey{s.CPU, s.Kind, s.TID, s.Number} }
+func (s RunInterval) key() runKey { return runKey{s.CPU, s.Kind, s.TID, s.Number} }
 
 // add keeps the name, which is the newer one.
-func (s *Stay) add(from Stay) {
+func (s *RunInterval) add(from RunInterval) {
 	if s.Name == "" {
 		s.Name = from.Name
 	}

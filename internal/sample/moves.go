@@ -21,27 +21,27 @@ type Step struct {
 	From, To cpuset.CPU
 }
 
-// StayKind says what took time on a CPU.
-type StayKind = bpf.Kind
+// RunKind says what took time on a CPU.
+type RunKind = bpf.Kind
 
-// The kinds of Stay.
+// The kinds of RunInterval.
 const (
-	StayTask    = bpf.KindTask
-	StayIRQ     = bpf.KindIRQ
-	StaySoftIRQ = bpf.KindSoftIRQ
+	RunOfTask    = bpf.KindTask
+	RunOfIRQ     = bpf.KindIRQ
+	RunOfSoftIRQ = bpf.KindSoftIRQ
 )
 
-// Stay is what one task, interrupt line or softirq took of one CPU since the
+// RunInterval is what one task, interrupt line or softirq took of one CPU since the
 // sample before.
-type Stay struct {
+type RunInterval struct {
 	CPU       cpuset.CPU
-	Kind      StayKind
+	Kind      RunKind
 	TID       kernel.TID // of a task
 	Number    int        // of an interrupt line, or the vector of a softirq
 	Name      string     // comm, action of the interrupt, name of the softirq
 	RunNs     uint64
 	WaitNs    uint64 // runnable before it ran; tasks only
-	LongestNs uint64 // the longest single stay
+	LongestNs uint64 // the longest
 	Times     uint64 // times it was switched to, or raised
 }
 

@@ -180,12 +180,12 @@ func TestOnDemandIsDetached(t *testing.T) {
 	// On a busy machine the thread may only have waited so far.
 	ran, softirq := uint64(0), false
 	require.Eventually(t, func() bool {
-		for _, stay := range n.Stays {
+		for _, interval := range n.RunIntervals {
 			switch {
-			case stay.Kind == StayTask && stay.TID == tid:
-				ran += stay.RunNs
-				assert.NotEmpty(t, stay.Name)
-			case stay.Kind == StaySoftIRQ && stay.Name != "":
+			case interval.Kind == RunOfTask && interval.TID == tid:
+				ran += interval.RunNs
+				assert.NotEmpty(t, interval.Name)
+			case interval.Kind == RunOfSoftIRQ && interval.Name != "":
 				softirq = true
 			}
 		}
@@ -201,7 +201,7 @@ func TestOnDemandIsDetached(t *testing.T) {
 	n, err = s.Read()
 	require.NoError(t, err)
 	assert.Empty(t, n.Steps)
-	assert.Empty(t, n.Stays)
+	assert.Empty(t, n.RunIntervals)
 	assert.Zero(t, n.Wakes)
 	assert.Nil(t, s.trace.kernel)
 	assert.Nil(t, s.wakes.kernel)

@@ -50,12 +50,12 @@ type Sample struct {
 	Wakes Wakes
 	// Flows are those of the process that Needs.Flows names, in the same way.
 	Flows Flows
-	// Stays are who ran where, with Needs.Ledger. StaysLost counts those for which
+	// RunIntervals are who ran where, with Needs.Ledger. RunIntervalsLost counts those for which
 	// there was no room.
-	Stays      []Stay
-	StaysLost  uint64
-	Hidden     string      // in words, which processes could not be seen; "" none
-	Collectors []Collector // what each source cost, and whether it worked
+	RunIntervals     []RunInterval
+	RunIntervalsLost uint64
+	Hidden           string      // in words, which processes could not be seen; "" none
+	Collectors       []Collector // what each source cost, and whether it worked
 }
 
 // Host is what concerns the whole machine. Values that could not be read are

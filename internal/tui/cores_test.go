@@ -82,7 +82,7 @@ func (r *rig) stays(tid kernel.TID) {
 	}
 	r.press("home", "l")
 	s := r.machine.Tick()
-	s.Stays = []sample.Stay{{CPU: 0, TID: tid, RunNs: 5e8, LongestNs: 1e6, Times: 500}}
+	s.RunIntervals = []sample.RunInterval{{CPU: 0, TID: tid, RunNs: 5e8, LongestNs: 1e6, Times: 500}}
 	r.deliver(s)
 }
 

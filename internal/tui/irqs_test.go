@@ -117,7 +117,7 @@ func TestLedgerKnowsWhichIRQsCanBeMoved(t *testing.T) {
 		r.press("2", "c", "home", "l")
 		s := r.machine.Tick()
 		for _, number := range []int{24, 33} {
-			s.Stays = append(s.Stays, sample.Stay{Kind: sample.StayIRQ, Number: number, Name: "line", RunNs: 5e8, LongestNs: 1e6, Times: 500})
+			s.RunIntervals = append(s.RunIntervals, sample.RunInterval{Kind: sample.RunOfIRQ, Number: number, Name: "line", RunNs: 5e8, LongestNs: 1e6, Times: 500})
 		}
 		r.deliver(s)
 		assert.Contains(t, r.text(), "movable (IRQs view)")

@@ -27,7 +27,7 @@ func (f *fakePartition) isolate(list string) (p action.Proposal, err error) {
 	f.isolated = append(f.isolated, list)
 	cpus, _ := cpuset.Parse(list)
 	rest := all8.AndNot(cpus)
-	p.Isolation = partition.Isolation{CPUs: cpus, Rest: rest, Staying: []partition.Staying{
+	p.Isolation = partition.Isolation{CPUs: cpus, Rest: rest, Immovable: []partition.Immovable{
 		{Kind: partition.KindTask, Number: 17, Name: "migration/0", CPUs: cpus, Why: "the kernel binds it to its CPU"},
 		{Kind: partition.KindTask, Number: 18, Name: "ksoftirqd/0", CPUs: cpus, Why: "the kernel binds it to its CPU"},
 		{Kind: partition.KindIRQ, Number: 33, Name: "irq 33 (nvme0q1)", CPUs: cpus, Why: "its driver manages it", Do: "boot with isolcpus=managed_irq"}}}

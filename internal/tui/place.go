@@ -254,7 +254,7 @@ func (a *result) divided(who string) string {
 		return fmt.Sprintf("include: %s may use %s again", who, a.Subject)
 	}
 	text := fmt.Sprintf("isolate: %s moved off %s", who, a.Subject)
-	if n := len(a.Isolation.Staying); n > 0 {
+	if n := len(a.Isolation.Immovable); n > 0 {
 		text += fmt.Sprintf("; %d stay: the ledger of the CPU in the cores view lists them", n)
 	}
 	return text
@@ -263,7 +263,7 @@ func (a *result) divided(who string) string {
 // stayingLines says what keeps the CPUs, once for each reason.
 func stayingLines(i partition.Isolation) []dialog.Line {
 	var lines []dialog.Line
-	for _, all := range group.By(i.Staying, func(s *partition.Staying) string { return s.Why }) {
+	for _, all := range group.By(i.Immovable, func(s *partition.Immovable) string { return s.Why }) {
 		text := "stays: " + all[0].Name
 		if n := len(all); n > 1 {
 			text += fmt.Sprintf(" and %d more", n-1)

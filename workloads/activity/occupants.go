@@ -31,14 +31,14 @@ func watchCPUs() *occupancy {
 }
 
 // read returns what ran on which CPU since the last call.
-func (w *occupancy) read() ([]sample.Stay, error) {
+func (w *occupancy) read() ([]sample.RunInterval, error) {
 	n, err := w.sampler.Read()
 	if err != nil {
 		return nil, err
 	}
 	for _, c := range n.Collectors {
 		if c.Name == "ledger" {
-			return n.Stays, c.Err
+			return n.RunIntervals, c.Err
 		}
 	}
 	return nil, errors.New("no record of what ran on the CPUs")
@@ -67,11 +67,11 @@ func (w *occupancy) occupants(cpus []int) ([]Occupant, string) {
 
 // rank leaves out idling and that one of the workload's own threads that did the
 // work, which is the busiest.
-func rank(stays []sample.Stay, cpus []int, own []kernel.TID) []Occupant {
+func rank(stays []sample.RunInterval, cpus []int, own []kernel.TID) []Occupant {
 	ran := map[kernel.TID]uint64{}
 	worker := kernel.TID(0)
 	for _, s := range stays {
-		if s.Kind == sample.StayTask && slices.Contains(own, s.TID) {
+		if s.Kind == sample.RunOfTask && slices.Contains(own, s.TID) {
 			if ran[s.TID] += s.RunNs; ran[s.TID] > ran[worker] {
 				worker = s.TID
 			}
@@ -83,10 +83,10 @@ func rank(stays []sample.Stay, cpus []int, own []kernel.TID) []Occupant {
 			continue
 		}
 		id := s.Number
-		if s.Kind == sample.StayTask {
+		if s.Kind == sample.RunOfTask {
 			id = int(s.TID)
 		}
-		if s.Kind == sample.StayTask && (s.TID == 0 || s.TID == worker) {
+		if s.Kind == sample.RunOfTask && (s.TID == 0 || s.TID == worker) {
 			continue
 		}
 		out = append(out, Occupant{

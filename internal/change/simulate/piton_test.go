@@ -108,7 +108,7 @@ func (a *actor) tuner(command string, journalled bool) *change.Tuner {
 	its := clock{a, a.wall}
 	o := change.Options{
 		Sources: attr.Sources{Sched: v, Files: v, Proc: v.proc(), EUID: v.euid, Rights: v.rights, Limits: v.limits, Initial: func(string) bool { return true }},
-		Writer:  v, FileWriter: v, Lock: userLock{a}, User: "user", Command: command, Clock: its, Standing: a.fate.standing && command == setCommand,
+		Writer:  v, FileWriter: v, Lock: userLock{a}, User: "user", Command: command, Clock: its, Daemon: a.fate.standing && command == setCommand,
 	}
 	if journalled {
 		o.Journal = journal.New(&store{disk: a.disk, a: a}, a.where())

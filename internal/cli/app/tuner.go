@@ -71,7 +71,7 @@ func (a *App) TunerWith(j *journal.Journal) *change.Tuner { return a.tuner(j, ch
 // RulesTuner is TunerWith for rules; a standing one makes changes on which the user has
 // decided once for all.
 func (a *App) RulesTuner(j *journal.Journal, standing bool) *change.Tuner {
-	return a.tuner(j, change.Options{Rules: true, Standing: standing})
+	return a.tuner(j, change.Options{Rules: true, Daemon: standing})
 }
 
 func (a *App) tuner(j *journal.Journal, o change.Options) *change.Tuner {

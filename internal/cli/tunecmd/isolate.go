@@ -82,7 +82,7 @@ func isolate(ctx context.Context, a *app.App, expr string, o isolateOptions) err
 	return changes.Run(ctx, a, o.apply, func(ctx context.Context, t *change.Tuner) (plan change.Plan, err error) {
 		m.Tuner = t
 		if plan, isolation, err = m.Isolate(ctx, cpus); err == nil {
-			p.print("before", isolation.Staying)
+			p.print("before", isolation.Immovable)
 		}
 		return plan, err
 	})

@@ -29,7 +29,7 @@ type unmovablePrinter struct {
 var numbers = pattern.Lazy(`[0-9]+`)
 
 // stem is a name with N for the numbers that differ.
-func stem(s *partition.Staying) string {
+func stem(s *partition.Immovable) string {
 	if s.Kind != partition.KindTask {
 		return s.Name
 	}
@@ -45,9 +45,9 @@ func stem(s *partition.Staying) string {
 }
 
 // unmovableTable has a row for things of one kind that keep CPUs for one reason.
-func unmovableTable(all []partition.Staying) *output.Table {
+func unmovableTable(all []partition.Immovable) *output.Table {
 	t := output.NewTable("KIND", ">NUMBER", "NAME", "CPUS", "WHY", "REMEDY")
-	for _, g := range group.By(all, func(s *partition.Staying) [3]string { return [3]string{string(s.Kind), stem(s), s.Why} }) {
+	for _, g := range group.By(all, func(s *partition.Immovable) [3]string { return [3]string{string(s.Kind), stem(s), s.Why} }) {
 		name, cpus := stem(&g[0]), cpuset.Set{}
 		if len(g) == 1 {
 			name = g[0].Name
@@ -80,11 +80,11 @@ func (p *unmovablePrinter) after(i partition.Isolation, r *change.Outcome) {
 	if again > 0 {
 		p.Warn("threads that were pinned to CPUs %s again, by themselves or by another: %d; piton isolate %s --dry-run lists them", p.cpus, again, p.cpus)
 	}
-	p.print("after", i.Staying)
+	p.print("after", i.Immovable)
 }
 
 // print lists what keeps CPUs, before and after. CSV is one table of changes.
-func (p *unmovablePrinter) print(when string, all []partition.Staying) {
+func (p *unmovablePrinter) print(when string, all []partition.Immovable) {
 	switch {
 	case p.o.JSON():
 		for _, s := range all {
@@ -115,7 +115,7 @@ func (p *unmovablePrinter) print(when string, all []partition.Staying) {
 
 // unmovable is what keeps CPUs, before the change or after it.
 type unmovable struct {
-	partition.Staying
+	partition.Immovable
 	when string
 }
 

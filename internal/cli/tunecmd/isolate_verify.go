@@ -57,7 +57,7 @@ func interruptsIfAny(read func() (*irq.Snapshot, error)) func() (*irq.Snapshot, 
 }
 
 // verification adds up what ran on isolated CPUs. The first sample opens the ledger and has
-// no stays; interrupts are counted as of it as well.
+// no run intervals; interrupts are counted as of it as well.
 type verification struct {
 	watcher    *partition.Watcher
 	interrupts func() (*irq.Snapshot, error)
@@ -73,7 +73,7 @@ func (v *verification) add(m *model.Model) (err error) {
 		v.before, err = v.interrupts()
 		return err
 	}
-	v.watcher.Add(m.Sample.Stays)
+	v.watcher.Add(m.Sample.RunIntervals)
 	v.span += m.Elapsed
 	return nil
 }
@@ -88,17 +88,17 @@ func ledgerError(s *sample.Sample) error {
 	return errors.New("CPU time by task needs eBPF, which --source proc keeps off (see piton doctor)")
 }
 
-// stay is what ran on isolated CPUs in a span.
-type stay struct {
+// interference is what ran on isolated CPUs in a span.
+type interference struct {
 	partition.Interference
 	span time.Duration
 }
 
-func (s stay) share() float64 { return s.Run.Seconds() / s.span.Seconds() }
+func (s interference) share() float64 { return s.Run.Seconds() / s.span.Seconds() }
 
-// timed is a text of a stay whose times are known, "" for another.
-func timed(text func(s stay) string) func(stay) string {
-	return func(s stay) string {
+// timed is a text of one whose times are known, "" for another.
+func timed(text func(s interference) string) func(interference) string {
+	return func(s interference) string {
 		if !s.Timed {
 			return ""
 		}
@@ -107,7 +107,7 @@ func timed(text func(s stay) string) func(stay) string {
 }
 
 // number is that of a task or an interrupt, "" for what has none.
-func (s stay) number() string {
+func (s interference) number() string {
 	if s.Kind == partition.KindTask || s.Kind == partition.KindIRQ {
 		return fmt.Sprint(s.Number)
 	}
@@ -124,11 +124,11 @@ func printStays(a *app.App, o output.Format, cpus cpuset.Set, w *partition.Watch
 		}
 		fmt.Fprintln(a)
 	}
-	rows := make([]stay, len(found))
+	rows := make([]interference, len(found))
 	for i, v := range found {
-		rows[i] = stay{v, span}
+		rows[i] = interference{v, span}
 	}
-	if stayList.Write(a, rows, o); o.JSON() {
+	if interferenceList.Write(a, rows, o); o.JSON() {
 		verifiedList.JSON(a, verified{span, len(found)})
 	}
 }
@@ -140,26 +140,26 @@ type verified struct {
 }
 
 var (
-	stayList = output.NewList("isolate", "stay", "what still ran on isolated CPUs",
-		output.Col("cpu", ">CPU", output.Int, "where", func(s stay) any { return int(s.CPU) }),
-		output.Col("kind", "KIND", output.Text, "task, irq, softirq or interrupt", func(s stay) any { return string(s.Kind) }),
+	interferenceList = output.NewList("isolate", "stay", "what still ran on isolated CPUs",
+		output.Col("cpu", ">CPU", output.Int, "where", func(s interference) any { return int(s.CPU) }),
+		output.Col("kind", "KIND", output.Text, "task, irq, softirq or interrupt", func(s interference) any { return string(s.Kind) }),
 		output.Col("tid", ">NUMBER", output.MaybeInt, "number of the task",
-			func(s stay) any { return field.Known(s.Number, s.Kind == partition.KindTask) }).As(stay.number),
+			func(s interference) any { return field.Known(s.Number, s.Kind == partition.KindTask) }).As(interference.number),
 		output.Col("irq", "", output.MaybeInt, "number of the line",
-			func(s stay) any { return field.Known(s.Number, s.Kind == partition.KindIRQ) }),
-		output.Col("name", "NAME", output.Text, "its name", func(s stay) any { return s.Name }),
+			func(s interference) any { return field.Known(s.Number, s.Kind == partition.KindIRQ) }),
+		output.Col("name", "NAME", output.Text, "its name", func(s interference) any { return s.Name }),
 		output.Col("run_ns", ">TIME", output.MaybeInt, "time that it ran",
-			func(s stay) any { return field.Known(s.Run.Nanoseconds(), s.Timed) }).
-			As(timed(func(s stay) string { return brief(s.Run) })),
+			func(s interference) any { return field.Known(s.Run.Nanoseconds(), s.Timed) }).
+			As(timed(func(s interference) string { return brief(s.Run) })),
 		output.Col("share", ">SHARE", output.MaybeNumber, "that as a share of the span",
-			func(s stay) any { return field.Known(s.share(), s.Timed) }).
-			As(timed(func(s stay) string { return chart.Percent(s.share()) })),
+			func(s interference) any { return field.Known(s.share(), s.Timed) }).
+			As(timed(func(s interference) string { return chart.Percent(s.share()) })),
 		output.Col("longest_ns", ">LONGEST", output.MaybeInt, "its longest stay",
-			func(s stay) any { return field.Known(s.Longest.Nanoseconds(), s.Timed) }).
-			As(timed(func(s stay) string { return brief(s.Longest) })),
-		output.Col("times", ">TIMES", output.Int, "how often", func(s stay) any { return s.Times }),
-		output.Col("why", "WHY", output.MaybeText, "why it ran there", func(s stay) any { return field.NonEmpty(s.Why) }),
-		output.Col("do", "REMEDY", output.MaybeText, "what helps", func(s stay) any { return field.NonEmpty(s.Do) }))
+			func(s interference) any { return field.Known(s.Longest.Nanoseconds(), s.Timed) }).
+			As(timed(func(s interference) string { return brief(s.Longest) })),
+		output.Col("times", ">TIMES", output.Int, "how often", func(s interference) any { return s.Times }),
+		output.Col("why", "WHY", output.MaybeText, "why it ran there", func(s interference) any { return field.NonEmpty(s.Why) }),
+		output.Col("do", "REMEDY", output.MaybeText, "what helps", func(s interference) any { return field.NonEmpty(s.Do) }))
 	verifiedList = output.NewList("isolate", "verified", "the end of that list",
 		output.Col("span_s", "", output.Number, "time watched", func(v verified) any { return v.span.Seconds() }),
 		output.Col("stays", "", output.Int, "lines before", func(v verified) any { return v.stays }))

@@ -38,7 +38,7 @@ func carrier(t *testing.T, lock journal.Lock) (*Carrier, *journal.Journal) {
 	require.NoError(t, err)
 	tuner := change.New(change.Options{
 		Sources: attr.Sources{Proc: procfs.New("/")}, Writer: kernel.SystemWriter(), FileWriter: kernel.SystemFiles(),
-		Journal: j, Lock: lock, Standing: true,
+		Journal: j, Lock: lock, Daemon: true,
 	})
 	return &Carrier{Tuner: tuner, Wants: wants{}}, j
 }

@@ -29,7 +29,7 @@ func BenchmarkStandingPlacement(b *testing.B) {
 	guards := guard.NewLauncher(func(name string) string { return map[string]string{"XDG_STATE_HOME": dir}[name] }, os.Environ(), "")
 	c := &Carrier{Wants: wants{}, Tuner: change.New(change.Options{
 		Sources: attr.Sources{Proc: proc}, Writer: kernel.SystemWriter(), FileWriter: kernel.SystemFiles(),
-		Journal: j, Lock: journal.UserLock(kernel.EUID(), dir), Guards: guards, Standing: true,
+		Journal: j, Lock: journal.UserLock(kernel.EUID(), dir), Guards: guards, Daemon: true,
 	})}
 	set, err := rules.Parse([]byte(one + "[[rule]]\nname = 'b'\ncomm = 'b'\nnice = 2\n"))
 	require.NoError(b, err)

@@ -110,7 +110,7 @@ type Daemon struct {
 	o        Options
 	set      *rules.Set
 	engine   *rules.Engine
-	held     held
+	delayed  delayed
 	searches searches
 	follows  follows
 	seconds  []second                     // in order
@@ -138,7 +138,7 @@ func New(o Options) (*Daemon, error) {
 	if err := o.Machine.Use(set); err != nil {
 		return nil, err
 	}
-	return &Daemon{o: o, set: set, engine: rules.New(set, o.Limits), held: newHeld(), began: map[kernel.TID]time.Duration{}, told: map[string]bool{}, start: time.Now(), origin: kernel.Monotonic()}, nil
+	return &Daemon{o: o, set: set, engine: rules.New(set, o.Limits), delayed: newDelayed(), began: map[kernel.TID]time.Duration{}, told: map[string]bool{}, start: time.Now(), origin: kernel.Monotonic()}, nil
 }
 
 // now is kernel.Monotonic without a system call.
@@ -163,7 +163,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if err := d.scan(); err != nil {
 			return err
 		}
-		for _, e := range d.held.due(d.now()) {
+		for _, e := range d.delayed.due(d.now()) {
 			d.meet(e)
 		}
 		d.apply(ctx)
@@ -192,7 +192,7 @@ func (d *Daemon) wait() time.Duration {
 		wait = d.again
 	}
 	now := d.now()
-	if at, ok := d.held.next(); ok {
+	if at, ok := d.delayed.next(); ok {
 		wait = min(wait, at-now)
 	}
 	if until, waits := d.engine.Wait(now); waits {
@@ -207,14 +207,14 @@ func (d *Daemon) take(events []kernel.ProcEvent) {
 		switch {
 		case e.PID == d.o.Self:
 		case e.Kind == kernel.EventExit:
-			d.held.drop(e.PID)
+			d.delayed.drop(e.PID)
 			delete(d.began, e.PID)
 			d.engine.Exit(e.PID, e.StartNs, e.At)
 		case e.Kind == kernel.EventExec:
-			d.held.drop(e.PID)
+			d.delayed.drop(e.PID)
 			d.meet(e)
 		default:
-			d.held.add(e)
+			d.delayed.add(e)
 		}
 	}
 }

@@ -199,8 +199,8 @@ func TestForksWait(t *testing.T) {
 		wait,
 	))
 	assert.Equal(t, []string{"5 a", "7 a"}, w.done)
-	assert.Empty(t, w.d.held.waits)
-	assert.Empty(t, w.d.held.queue)
+	assert.Empty(t, w.d.delayed.waits)
+	assert.Empty(t, w.d.delayed.queue)
 }
 
 // TestLostEvents are made good for by a scan.
@@ -276,7 +276,7 @@ func TestRunEnds(t *testing.T) {
 
 // TestHeldIsBounded is that a process which renames itself all the time waits once.
 func TestHeldIsBounded(t *testing.T) {
-	h := newHeld()
+	h := newDelayed()
 	for i := range 1000 {
 		h.add(kernel.ProcEvent{Kind: kernel.EventComm, PID: 5, Comm: fmt.Sprint(i), At: time.Duration(i)})
 	}

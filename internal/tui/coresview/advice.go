@@ -17,9 +17,9 @@ type advice struct {
 
 func (v *View) advise(e *model.LedgerEntry) advice {
 	switch e.Kind {
-	case sample.StayIRQ:
+	case sample.RunOfIRQ:
 		return v.adviseIRQ(e.Number)
-	case sample.StaySoftIRQ:
+	case sample.RunOfSoftIRQ:
 		if a, own := softIRQs[e.Number]; own {
 			return a
 		}

@@ -159,7 +159,7 @@ func (m mover) between() string {
 
 // entryKey names an entry of the ledger.
 type entryKey struct {
-	kind sample.StayKind
+	kind sample.RunKind
 	tid  kernel.TID
 	num  int
 }
@@ -171,7 +171,7 @@ func (v *View) newLedger() *list.List[entryKey, model.LedgerEntry] {
 	used.Tone = func(e model.LedgerEntry) field.Tone { return field.Load(v.booked.value.Share(&e)) }
 	waited := figures("waited", "WAITED", 7, 3, func(e model.LedgerEntry) time.Duration { return e.Wait }, duration)
 	value, text := waited.Value, waited.Text
-	isTask := func(e model.LedgerEntry) bool { return e.Kind == sample.StayTask }
+	isTask := func(e model.LedgerEntry) bool { return e.Kind == sample.RunOfTask }
 	waited.Value = func(e model.LedgerEntry) any { return field.Known(value(e), isTask(e)) }
 	waited.Text = func(e model.LedgerEntry) string { return field.Plain(field.Known(text(e), isTask(e))) }
 	return list.New(func(e model.LedgerEntry) entryKey { return entryKey{e.Kind, e.TID, e.Number} }, "share",

@@ -20,10 +20,10 @@ import (
 // fake is a machine whose source tells moves and stays.
 type fake struct {
 	*tuitest.Machine
-	now   *model.Model
-	moves func(tick int) []sample.Move
-	stays func(tick int) []sample.Stay
-	tick  int
+	now       *model.Model
+	moves     func(tick int) []sample.Move
+	intervals func(tick int) []sample.RunInterval
+	tick      int
 }
 
 func newFake(cpus int) *fake { return newFakeOn(topologytest.Sized(cpus)) }
@@ -70,8 +70,8 @@ func (f *fake) step(v *View) {
 	if s.HaveMoves {
 		s.Moves = f.moves(f.tick)
 	}
-	if f.stays != nil {
-		s.Stays = f.stays(f.tick)
+	if f.intervals != nil {
+		s.RunIntervals = f.intervals(f.tick)
 	}
 	f.tick++
 	f.now = model.Next(f.now, s, f.Topology)
@@ -100,18 +100,18 @@ func (a *asked) options() Options {
 }
 
 // usualStays are those of one CPU.
-func usualStays(cpu cpuset.CPU) []sample.Stay {
+func usualStays(cpu cpuset.CPU) []sample.RunInterval {
 	ms := uint64(time.Millisecond)
-	return []sample.Stay{
+	return []sample.RunInterval{
 		{CPU: cpu, TID: 3641, Name: "nqueens", RunNs: 512 * ms, WaitNs: 90 * ms, LongestNs: 24 * ms, Times: 61},
 		{CPU: cpu, TID: 17, Name: "migration/0", RunNs: 40 * ms, WaitNs: 1 * ms, LongestNs: ms / 3, Times: 122},
-		{CPU: cpu, Kind: sample.StayIRQ, Number: 24, Name: "eth0-rx-0", RunNs: 31 * ms, LongestNs: ms / 50, Times: 9100},
-		{CPU: cpu, Kind: sample.StayIRQ, Number: 40, Name: "nvme0q1", RunNs: 3 * ms, LongestNs: ms / 90, Times: 410},
-		{CPU: cpu, Kind: sample.StayIRQ, Number: 140, Name: "i2c", RunNs: ms / 5, LongestNs: ms / 90, Times: 1},
-		{CPU: cpu, Kind: sample.StaySoftIRQ, Number: 3, Name: "NET_RX", RunNs: 88 * ms, LongestNs: 2 * ms, Times: 8000},
-		{CPU: cpu, Kind: sample.StaySoftIRQ, Number: 1, Name: "TIMER", RunNs: 2 * ms, LongestNs: ms / 40, Times: 250},
-		{CPU: cpu, Kind: sample.StaySoftIRQ, Number: 9, RunNs: ms, LongestNs: ms / 40, Times: 99},
-		{CPU: cpu, Kind: sample.StaySoftIRQ, Number: 7, Name: "SCHED", RunNs: ms / 2, LongestNs: ms / 80, Times: 50},
+		{CPU: cpu, Kind: sample.RunOfIRQ, Number: 24, Name: "eth0-rx-0", RunNs: 31 * ms, LongestNs: ms / 50, Times: 9100},
+		{CPU: cpu, Kind: sample.RunOfIRQ, Number: 40, Name: "nvme0q1", RunNs: 3 * ms, LongestNs: ms / 90, Times: 410},
+		{CPU: cpu, Kind: sample.RunOfIRQ, Number: 140, Name: "i2c", RunNs: ms / 5, LongestNs: ms / 90, Times: 1},
+		{CPU: cpu, Kind: sample.RunOfSoftIRQ, Number: 3, Name: "NET_RX", RunNs: 88 * ms, LongestNs: 2 * ms, Times: 8000},
+		{CPU: cpu, Kind: sample.RunOfSoftIRQ, Number: 1, Name: "TIMER", RunNs: 2 * ms, LongestNs: ms / 40, Times: 250},
+		{CPU: cpu, Kind: sample.RunOfSoftIRQ, Number: 9, RunNs: ms, LongestNs: ms / 40, Times: 99},
+		{CPU: cpu, Kind: sample.RunOfSoftIRQ, Number: 7, Name: "SCHED", RunNs: ms / 2, LongestNs: ms / 80, Times: 50},
 		{CPU: cpu, TID: 60001, Name: "cc1", RunNs: 120 * ms, WaitNs: 300 * ms, LongestNs: 4 * ms, Times: 30},
 		{CPU: cpu, TID: 980, Name: "postgres", RunNs: 20 * ms, WaitNs: 2 * ms, LongestNs: ms, Times: 300},
 		{CPU: cpu, TID: 0, Name: "swapper", RunNs: 181 * ms, Times: 90},

@@ -14,7 +14,7 @@ import (
 func TestLedger(t *testing.T) {
 	var a asked
 	f, v := newFake(8), New(a.options())
-	f.stays = func(int) []sample.Stay {
+	f.intervals = func(int) []sample.RunInterval {
 		if !v.wantsLedger() {
 			return nil
 		}
@@ -61,8 +61,8 @@ func TestLedger(t *testing.T) {
 
 func TestLedgerStaysOnItsEntry(t *testing.T) {
 	f, v := newFake(8), New((&asked{}).options())
-	f.stays = func(tick int) []sample.Stay {
-		return []sample.Stay{{TID: 980, RunNs: uint64(tick) * 1e6}, {TID: 3641, RunNs: 5e6}, {TID: 1, RunNs: 1e3}}
+	f.intervals = func(tick int) []sample.RunInterval {
+		return []sample.RunInterval{{TID: 980, RunNs: uint64(tick) * 1e6}, {TID: 3641, RunNs: 5e6}, {TID: 1, RunNs: 1e3}}
 	}
 	v.openKeyForTest(f)
 	press(v, "down")
@@ -82,8 +82,8 @@ func (v *View) openKeyForTest(f *fake) {
 func TestNamesCannotReachTheTerminal(t *testing.T) {
 	f, v := newFake(8), New((&asked{}).options())
 	f.moves = func(int) []sample.Move { return []sample.Move{{TID: 4711, From: 0, To: 1, Count: 5}} }
-	f.stays = func(int) []sample.Stay {
-		return []sample.Stay{{TID: 4711, RunNs: 5e6}, {Kind: sample.StayIRQ, Number: 3, Name: "a\x1b]0;b\a", RunNs: 1e6}}
+	f.intervals = func(int) []sample.RunInterval {
+		return []sample.RunInterval{{TID: 4711, RunNs: 5e6}, {Kind: sample.RunOfIRQ, Number: 3, Name: "a\x1b]0;b\a", RunNs: 1e6}}
 	}
 	v.openKeyForTest(f)
 	frame := drawn(v, 120, 36)
@@ -123,7 +123,7 @@ func TestAdvice(t *testing.T) {
 	v.o.Pin = nil
 	assert.Equal(t, "movable", task(3641).brief)
 
-	irq := func(n int) string { return v.advise(&model.LedgerEntry{Kind: sample.StayIRQ, Number: n}).brief }
+	irq := func(n int) string { return v.advise(&model.LedgerEntry{Kind: sample.RunOfIRQ, Number: n}).brief }
 	assert.Equal(t, "movable (IRQs view)", irq(24))
 	assert.Equal(t, "managed IRQ", irq(40))
 	assert.Equal(t, "movable unless managed", irq(140))
@@ -131,7 +131,7 @@ func TestAdvice(t *testing.T) {
 	v.m.LeastLoaded = 6
 	assert.Equal(t, "piton irq move 24 --cpu 6", v.adviseIRQ(24).full)
 
-	soft := func(n int) string { return v.advise(&model.LedgerEntry{Kind: sample.StaySoftIRQ, Number: n}).brief }
+	soft := func(n int) string { return v.advise(&model.LedgerEntry{Kind: sample.RunOfSoftIRQ, Number: n}).brief }
 	assert.Equal(t, "softirq: follows its interrupt", soft(3))
 	assert.Equal(t, "softirq: follows the timers' tasks", soft(1))
 	assert.Equal(t, "softirq: RCU of this CPU", soft(9))

@@ -165,7 +165,7 @@ func (v *View) renderLedger(width, height int, th *theme.Theme) string {
 	line := ""
 	if e := v.selectedEntry(); e != nil {
 		advice := v.advise(e)
-		if e.Kind == sample.StayTask {
+		if e.Kind == sample.RunOfTask {
 			keys = append([]string{"Enter", "show its process"}, keys...)
 		}
 		if advice.movable && v.o.Pin != nil {
@@ -178,7 +178,7 @@ func (v *View) renderLedger(width, height int, th *theme.Theme) string {
 	}
 	foot := []string{line, keyLine(th, width, keys...)}
 	onCPU := func(width, height int) []string { return v.renderOnCPU(v.cpu, width, height, th) }
-	if !v.stays.Have() {
+	if !v.intervals.Have() {
 		return rows.Stack(width, height, head, ledgerLeast, func(h int) []string { return fillTo(onCPU(width, h), h) }, foot)
 	}
 	return v.stack(width, height, th, head, v.ledger, onCPU, foot...)
@@ -209,7 +209,7 @@ func (v *View) ledgerOf(cpu cpuset.CPU, th *theme.Theme) panel {
 	return func(width, height int) []string {
 		v.beside = cpu
 		lines := v.ledgerHead(v.showLedger(v.besides, cpu), "", width, th)
-		if !v.stays.Have() {
+		if !v.intervals.Have() {
 			lines = append(lines, v.renderOnCPU(cpu, width, height-len(lines), th)...)
 		} else {
 			lines = append(lines, v.besides.Render(width, height-len(lines), th)...)
@@ -221,7 +221,7 @@ func (v *View) ledgerOf(cpu cpuset.CPU, th *theme.Theme) panel {
 func (v *View) ledgerHead(l *model.Ledger, position string, width int, th *theme.Theme) []string {
 	var title rows.Row
 	title.Add(th.Title, fmt.Sprintf(" cpu %d: CPU time by task", l.CPU))
-	if !v.stays.Have() {
+	if !v.intervals.Have() {
 		return append([]string{title.Render(th, width)}, rows.Indented(th, th.Dim, v.waiting(), width-1)...)
 	}
 	if position != "" {
@@ -250,9 +250,9 @@ func (v *View) waiting() string {
 // what names an entry: "3641 nqueens", "irq 24 eth0", "softirq NET_RX".
 func (v *View) what(e *model.LedgerEntry) string {
 	switch e.Kind {
-	case sample.StayIRQ:
+	case sample.RunOfIRQ:
 		return fmt.Sprintf("irq %d %s", e.Number, e.Name)
-	case sample.StaySoftIRQ:
+	case sample.RunOfSoftIRQ:
 		return "softirq " + cmp.Or(e.Name, fmt.Sprint(e.Number))
 	}
 	return fmt.Sprintf("%d %s", e.TID, cmp.Or(e.Name, comm(v.Task(e.TID))))

@@ -101,7 +101,7 @@ func (v *View) Enter() tea.Cmd {
 			return v.o.Jump(v.target(v.tasks.At()))
 		}
 	case ledgerMode:
-		if e := v.selectedEntry(); e != nil && e.Kind == sample.StayTask {
+		if e := v.selectedEntry(); e != nil && e.Kind == sample.RunOfTask {
 			return v.o.Jump(v.target(e.TID))
 		}
 	}
@@ -115,7 +115,7 @@ func (v *View) Pin() (used bool, cmd tea.Cmd) {
 		return false, nil
 	}
 	e := v.selectedEntry()
-	if e == nil || e.Kind != sample.StayTask || v.o.Pin == nil || !v.advise(e).movable {
+	if e == nil || e.Kind != sample.RunOfTask || v.o.Pin == nil || !v.advise(e).movable {
 		return true, nil
 	}
 	return true, v.o.Pin(v.target(e.TID), v.others())

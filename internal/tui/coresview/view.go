@@ -56,10 +56,10 @@ const auto = -1
 
 // View is the pane of the CPUs.
 type View struct {
-	o     Options
-	m     *model.Model
-	moves model.MoveWindow
-	stays model.StayWindow
+	o         Options
+	m         *model.Model
+	moves     model.MoveWindow
+	intervals model.RunWindow
 
 	mode   mode
 	back   mode // from the ledger
@@ -89,7 +89,7 @@ type View struct {
 	onCPU   *list.List[kernel.TID, field.Row]       // tasks last seen on a CPU
 	showing map[bool]bookKey                        // what ledger and, at true, besides have
 	listAt  int                                     // line of the list's heading in the view
-	waited  int                                     // samples without stays since a ledger was shown
+	waited  int                                     // samples without any since a ledger was shown
 
 	ticks widget.Ticks
 	top   int // migrations a tick at the full height of a sparkline
@@ -157,7 +157,7 @@ func (v *View) Open() tea.Cmd {
 }
 
 func (v *View) forgetStays() {
-	v.stays.Reset()
+	v.intervals.Reset()
 	v.waited, v.booked.made, v.showing = 0, false, map[bool]bookKey{}
 }
 
@@ -176,8 +176,8 @@ func (v *View) Note(m *model.Model) {
 		v.forgetStays()
 		return
 	}
-	v.stays.Add(m)
-	if !v.stays.Have() {
+	v.intervals.Add(m)
+	if !v.intervals.Have() {
 		v.waited++
 	}
 }
@@ -187,7 +187,7 @@ func (v *View) wantsLedger() bool { return v.mode == ledgerMode || v.beside >= 0
 // Needs adds what has to be read for what is shown now.
 func (v *View) Needs(n *sample.Needs) {
 	n.Ledger = n.Ledger || v.wantsLedger()
-	if v.moves.Have() || v.stays.Have() {
+	if v.moves.Have() || v.intervals.Have() {
 		n.Threads = true // their names
 	}
 }
@@ -212,7 +212,7 @@ func (v *View) openLedger(cpu cpuset.CPU) {
 }
 
 func (v *View) book(cpu cpuset.CPU) *model.Ledger {
-	return v.booked.of(bookKey{v.m.Sample.Seq, v.span, cpu}, func() model.Ledger { return v.stays.Ledger(spans[v.span], cpu) })
+	return v.booked.of(bookKey{v.m.Sample.Seq, v.span, cpu}, func() model.Ledger { return v.intervals.Ledger(spans[v.span], cpu) })
 }
 
 // grouped divides the machine at a level, once.

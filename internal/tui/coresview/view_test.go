@@ -47,7 +47,7 @@ func TestMapGolden(t *testing.T) {
 	}
 	for name, topo := range machines {
 		f, v := newFakeOn(topo), New((&asked{}).options())
-		f.stays = func(int) []sample.Stay { return usualStays(max(v.beside, 0)) }
+		f.intervals = func(int) []sample.RunInterval { return usualStays(max(v.beside, 0)) }
 		f.fill(v, 12)
 		v.Render(120, 36, plain)
 		f.fill(v, 5)
@@ -80,7 +80,7 @@ func TestASCIIGolden(t *testing.T) {
 func TestEveryWindowSizeIsDrawn(t *testing.T) {
 	for _, cpus := range []int{1, 8, 512} {
 		f, v := newFake(cpus), New((&asked{}).options())
-		f.stays = func(int) []sample.Stay { return usualStays(0) }
+		f.intervals = func(int) []sample.RunInterval { return usualStays(0) }
 		assert.Contains(t, drawn(v, 40, 5), "waiting")
 		f.fill(v, 3)
 		for _, keys := range []string{"", "enter", "esc c", "enter"} {

@@ -27,7 +27,7 @@ type Cost struct {
 // Note takes in the newest sample, shown or not: rates need two. meter counts what is
 // written to the terminal; nil where it is not counted.
 func (c *Cost) Note(now *model.Model, meter *screen.Meter) {
-	c.lost += now.Sample.MovesLost + now.Sample.StepsLost + now.Sample.StaysLost
+	c.lost += now.Sample.MovesLost + now.Sample.StepsLost + now.Sample.RunIntervalsLost
 	if meter == nil {
 		return
 	}

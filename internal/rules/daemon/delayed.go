@@ -9,15 +9,15 @@ import (
 // held are processes that were forked or renamed, for a moment: mostly an exec follows,
 // which says what the process really is. One that lives on as it is, such as a worker of a
 // server, is met when the moment is over.
-type held struct {
+type delayed struct {
 	waits map[kernel.TID]*kernel.ProcEvent
 	queue []*kernel.ProcEvent // by time; those that do not wait any more, too
 }
 
-func newHeld() held { return held{waits: map[kernel.TID]*kernel.ProcEvent{}} }
+func newDelayed() delayed { return delayed{waits: map[kernel.TID]*kernel.ProcEvent{}} }
 
 // add holds a process from its first event on, under its last name.
-func (h *held) add(e kernel.ProcEvent) {
+func (h *delayed) add(e kernel.ProcEvent) {
 	if first := h.waits[e.PID]; first != nil && e.Kind != kernel.EventFork {
 		first.Comm = e.Comm
 		return
@@ -26,10 +26,10 @@ func (h *held) add(e kernel.ProcEvent) {
 	h.queue = append(h.queue, &e)
 }
 
-func (h *held) drop(pid kernel.TID) { delete(h.waits, pid) }
+func (h *delayed) drop(pid kernel.TID) { delete(h.waits, pid) }
 
 // due takes out what has waited long enough.
-func (h *held) due(now time.Duration) (due []kernel.ProcEvent) {
+func (h *delayed) due(now time.Duration) (due []kernel.ProcEvent) {
 	for at, ok := h.next(); ok && at <= now; at, ok = h.next() {
 		e := h.queue[0]
 		h.queue = h.queue[1:]
@@ -40,7 +40,7 @@ func (h *held) due(now time.Duration) (due []kernel.ProcEvent) {
 }
 
 // next is when something will be due.
-func (h *held) next() (at time.Duration, ok bool) {
+func (h *delayed) next() (at time.Duration, ok bool) {
 	for len(h.queue) > 0 && h.waits[h.queue[0].PID] != h.queue[0] {
 		h.queue = h.queue[1:]
 	}

@@ -10,59 +10,59 @@ import (
 	"piton/internal/sample"
 )
 
-// stayRoom bounds the stays a StayWindow keeps: 88 bytes each, 11 MB in all.
-const stayRoom = 1 << 17
+// runRoom bounds the run intervals that a RunWindow keeps: 88 bytes each, 11 MB in all.
+const runRoom = 1 << 17
 
-// StayWindow keeps who ran where over the last minute, in bounded memory: the
-// oldest ticks go when there are more stays than it has room for. The zero value
+// RunWindow keeps who ran where over the last minute, in bounded memory: the
+// oldest ticks go when there are more of them than it has room for. The zero value
 // is ready. Not safe for concurrent use.
-type StayWindow struct {
-	ticks []stayTick // oldest first
-	stays int
-	room  int // stayRoom, or less in tests
+type RunWindow struct {
+	ticks     []runTick // oldest first
+	intervals int
+	room      int // runRoom, or less in tests
 }
 
-type stayTick struct {
-	took  time.Duration
-	stays []sample.Stay
+type runTick struct {
+	took      time.Duration
+	intervals []sample.RunInterval
 }
 
-// Add takes in the stays of a model's interval. Samples without any add nothing:
+// Add takes in the run intervals of a model's interval. Samples without any add nothing:
 // nobody wrote them down.
-func (w *StayWindow) Add(m *Model) {
-	if m.Elapsed <= 0 || len(m.Sample.Stays) == 0 {
+func (w *RunWindow) Add(m *Model) {
+	if m.Elapsed <= 0 || len(m.Sample.RunIntervals) == 0 {
 		return
 	}
 	if w.room == 0 {
-		w.room = stayRoom
+		w.room = runRoom
 	}
-	w.ticks = append(w.ticks, stayTick{m.Elapsed, m.Sample.Stays})
-	w.stays += len(m.Sample.Stays)
+	w.ticks = append(w.ticks, runTick{m.Elapsed, m.Sample.RunIntervals})
+	w.intervals += len(m.Sample.RunIntervals)
 	covered, keep := time.Duration(0), len(w.ticks)
 	for keep > 0 && covered < MoveSpan {
 		keep--
 		covered += w.ticks[keep].took
 	}
-	for keep < len(w.ticks)-1 && w.stays-count(w.ticks[:keep]) > w.room {
+	for keep < len(w.ticks)-1 && w.intervals-count(w.ticks[:keep]) > w.room {
 		keep++
 	}
-	w.stays -= count(w.ticks[:keep])
+	w.intervals -= count(w.ticks[:keep])
 	w.ticks = slices.Delete(w.ticks, 0, keep)
 }
 
-func count(ticks []stayTick) int {
+func count(ticks []runTick) int {
 	n := 0
 	for i := range ticks {
-		n += len(ticks[i].stays)
+		n += len(ticks[i].intervals)
 	}
 	return n
 }
 
 // Reset forgets everything, as when the ledger was closed for a while.
-func (w *StayWindow) Reset() { *w = StayWindow{} }
+func (w *RunWindow) Reset() { *w = RunWindow{} }
 
-// Have reports whether any stays were added.
-func (w *StayWindow) Have() bool { return len(w.ticks) > 0 }
+// Have reports whether any were added.
+func (w *RunWindow) Have() bool { return len(w.ticks) > 0 }
 
 // Ledger is who took the time of one CPU.
 type Ledger struct {
@@ -74,7 +74,7 @@ type Ledger struct {
 
 // LedgerEntry is what one task, interrupt line or softirq took of a CPU.
 type LedgerEntry struct {
-	Kind    sample.StayKind
+	Kind    sample.RunKind
 	TID     kernel.TID // of a task
 	Number  int        // of an interrupt line, or the vector of a softirq
 	Name    string
@@ -93,15 +93,15 @@ func (l *Ledger) Share(e *LedgerEntry) float32 {
 	return min(1, float32(e.Run.Seconds()/l.Span.Seconds()))
 }
 
-type stayKey struct {
-	kind sample.StayKind
+type runKey struct {
+	kind sample.RunKind
 	id   int
 }
 
 // Ledger adds up what was taken of a CPU over the newest ticks that cover span.
-func (w *StayWindow) Ledger(span time.Duration, cpu cpuset.CPU) Ledger {
+func (w *RunWindow) Ledger(span time.Duration, cpu cpuset.CPU) Ledger {
 	l := Ledger{CPU: cpu}
-	at := map[stayKey]int{}
+	at := map[runKey]int{}
 	covered := time.Duration(0)
 	for i := len(w.ticks) - 1; i >= 0 && (covered == 0 || covered+w.ticks[i].took/2 < span); i-- {
 		covered += w.ticks[i].took
@@ -116,10 +116,10 @@ func (w *StayWindow) Ledger(span time.Duration, cpu cpuset.CPU) Ledger {
 // tick adds what was taken in one tick and says how much of it is known: where
 // the idle time is told, everything is, so that the sum is the time since the
 // writing down began.
-func (l *Ledger) tick(at map[stayKey]int, t *stayTick) time.Duration {
+func (l *Ledger) tick(at map[runKey]int, t *runTick) time.Duration {
 	sum, idle := time.Duration(0), l.Idle
-	for i := range t.stays {
-		if s := &t.stays[i]; s.CPU == l.CPU {
+	for i := range t.intervals {
+		if s := &t.intervals[i]; s.CPU == l.CPU {
 			sum += time.Duration(s.RunNs)
 			l.add(at, s)
 		}
@@ -130,10 +130,10 @@ func (l *Ledger) tick(at map[stayKey]int, t *stayTick) time.Duration {
 	return t.took
 }
 
-// add comes from the newest stay to the oldest, so the newest name stays.
-func (l *Ledger) add(at map[stayKey]int, s *sample.Stay) {
-	key := stayKey{s.Kind, s.Number}
-	if s.Kind == sample.StayTask {
+// add comes from the newest interval to the oldest, so the newest name stays.
+func (l *Ledger) add(at map[runKey]int, s *sample.RunInterval) {
+	key := runKey{s.Kind, s.Number}
+	if s.Kind == sample.RunOfTask {
 		if s.TID == 0 { // swapper, the idle task
 			l.Idle += time.Duration(s.RunNs)
 			return
