@@ -7,9 +7,9 @@
 // Tuner.Plan makes one of requests (plan.go), PlanUndo of entries to undo (undo.go,
 // restore.go), PlanTrial of candidates (trial.go), and package partition of CPUs to isolate.
 // A Plan is data and changes nothing: refused changes are in it, what to warn of
-// (caution.go), and what needs confirmation (confirmation.go).
+// (risk.go), and what needs confirmation (confirmation.go).
 //
-// Apply (carry.go) carries a Plan out:
+// Apply (run.go) carries a Plan out:
 //
 //   - It takes the user's lock, and makes a plan anew that depends on the journal or on all
 //     tasks (Tuner.again). The confirmation must cover it.
@@ -20,15 +20,15 @@
 //   - It writes the journal (begin). What cannot be recorded is not made, but for an undo
 //     where the disk is full.
 //   - It makes the changes one by one (one, in apply.go): compare, write, read back.
-//   - It looks for threads born meanwhile, until two looks find no new one (settle.go), and
-//     asks a plan over all tasks what else there is (sweep.go). Those are recorded, too,
+//   - It looks for threads born meanwhile, until two looks find no new one (newthreads.go), and
+//     asks a plan over all tasks what else there is (matchall.go). Those are recorded, too,
 //     before they are made (more).
 //   - It ends the guards of what is undone (endGuards), and records what became of each change
 //     (end). Without that record, an undo compares every value with the one that was meant.
 //
 // Try does the same with a trial, which sets its candidates in turn, as often as it likes,
 // and in the end what was there before. ApplyAsDaemon is for a piton that makes changes all
-// day (carry_standing.go).
+// day (as_daemon.go).
 //
 // An undo goes back over its entries, the newest first. Where the value in force is what
 // they left, it sets what they found; else it refuses. Tasks born since that have exactly

@@ -39,7 +39,7 @@ func (p *Plan) sweeps() bool {
 	return p.Sweep != nil || len(p.chosen) > 0 && slices.ContainsFunc(p.Changes, func(c Change) bool { return !c.IsFile() })
 }
 
-// sweep asks once what else there is to change, and reports whether something new was.
+// matchAll asks once what else there is to change, and reports whether something new was.
 func (r *run) matchAll(ctx context.Context) (bool, error) {
 	fresh := func(c Change) bool { return !r.handled[c.Key()] }
 	switch {
@@ -59,7 +59,7 @@ func (r *run) matchAll(ctx context.Context) (bool, error) {
 	})
 }
 
-// also makes further changes, those that are wanted, and reports whether there were any.
+// additional makes further changes, those that are wanted, and reports whether there were any.
 func (r *run) additional(ctx context.Context, wanted func(Change) bool, ask func(context.Context) (Plan, error)) (bool, error) {
 	plan, err := ask(ctx)
 	if err != nil {
@@ -70,6 +70,12 @@ func (r *run) additional(ctx context.Context, wanted func(Change) bool, ask func
 		if c.Status == attr.Planned && wanted(c) {
 			found = append(found, c)
 		}
+	}
+	if len(found) > 0 {
+		err = r.refuseDuringTrial(found)
+	}
+	if err != nil {
+		return false, err
 	}
 	return r.adopt(ctx, found)
 }

@@ -25,7 +25,7 @@ const (
 	standingSettle = 100 * time.Millisecond
 )
 
-// settle looks for threads that appeared meanwhile and gives them the new value
+// catchNewThreads looks for threads that appeared meanwhile and gives them the new value
 // as well.
 func (r *run) catchNewThreads(ctx context.Context) error {
 	if len(r.plan.follow) == 0 && !r.plan.sweeps() {
@@ -70,7 +70,7 @@ func (r *run) catchNewThreads(ctx context.Context) error {
 	return nil
 }
 
-// pass looks at every thread of the followed targets once, and reports whether
+// scan looks at every thread of the followed targets once, and reports whether
 // one had to be changed, or could not be looked at.
 func (r *run) scan(ctx context.Context) (bool, error) {
 	var found []Change
@@ -126,7 +126,7 @@ func (r *run) settled(f follow) func(pid, tid kernel.TID) bool {
 	}
 }
 
-// newborn returns what a thread born meanwhile needs. It may have inherited the
+// newThread returns what a thread born meanwhile needs. It may have inherited the
 // old value or the new one; either way an undo must know of it.
 func (r *run) newThread(f follow, k attr.Task) []Change {
 	var out []Change
@@ -278,9 +278,11 @@ func (r *run) adopt(ctx context.Context, found []Change) (changed bool, err erro
 	seen := map[kernel.TID]bool{}
 	for _, c := range found {
 		r.markHandled(c)
-		seen[c.TID] = true
 		if c.Status == attr.Planned {
 			planned = append(planned, c)
+		}
+		if c.Status != attr.Refused {
+			seen[c.TID] = true
 		}
 	}
 	if err := r.more(planned); journal.Unwritable(err) && len(r.plan.Undoes) == 0 {

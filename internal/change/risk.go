@@ -22,7 +22,7 @@ const (
 	busyShare = 0.5
 )
 
-// caution looks at what the planned changes would do and says what the user
+// risk looks at what the planned changes would do and says what the user
 // should know before they are made.
 func (p *planner) risk() {
 	if p.o.Daemon {
@@ -34,21 +34,21 @@ func (p *planner) risk() {
 			continue
 		}
 		p.view.Caution(c)
-		p.cautionOneWay(c)
+		p.riskOneWay(c)
 		if c.Attribute == attr.Policy && attr.PolicyOf(c.After).Crowds() {
 			realTime = append(realTime, c)
 		}
 	}
 	if len(realTime) > 0 {
-		p.cautionRealTime(realTime)
+		p.riskRealTime(realTime)
 	}
 	for _, why := range overwriter.Of(p.Proc, p.plan.Changes) {
 		p.warn(attr.Note, "%s", why)
 	}
 }
 
-// cautionOneWay says what could not be undone.
-func (p *planner) cautionOneWay(c Change) {
+// riskOneWay says what could not be undone.
+func (p *planner) riskOneWay(c Change) {
 	switch err := p.NoWayBack(c); {
 	case errors.Is(err, attr.ErrOneWay):
 		p.plan.Need(NoWayBack, "%s of %s cannot be undone: %v", c.Attribute.Title(), c.Object.Object(), err)
@@ -57,9 +57,9 @@ func (p *planner) cautionOneWay(c Change) {
 	}
 }
 
-// cautionRealTime watches the tasks that are to become real-time for a moment:
+// riskRealTime watches the tasks that are to become real-time for a moment:
 // one that never sleeps starves whatever else is on its CPU.
-func (p *planner) cautionRealTime(changes []Change) {
+func (p *planner) riskRealTime(changes []Change) {
 	if self := kernel.TID(os.Getpid()); slices.ContainsFunc(changes, func(c Change) bool { return c.PID == self }) {
 		p.plan.Need(OwnRealTime, "piton itself would be real-time, and a busy screen would then run before everything else")
 	}

@@ -109,7 +109,7 @@ func (t *Tuner) apply(ctx context.Context, plan Plan, confirmation Confirmation,
 			r.refresh(&r.result.Changes[i])
 		}
 	}
-	if err := r.refuseDuringTrial(); err != nil {
+	if err := r.refuseDuringTrial(r.result.Changes); err != nil {
 		return Outcome{}, err
 	}
 	if confirmation.RevertAfter > 0 && len(attr.Only(r.result.Changes, attr.Planned)) > 0 {

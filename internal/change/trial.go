@@ -264,7 +264,7 @@ func (t *Tuner) SetsItself(changes []Change) string {
 		float64(times)/took.Seconds())
 }
 
-// newborn takes threads that were born since the last call and have what was set; one
+// newThread takes threads that were born since the last call and have what was set; one
 // with a value of its own keeps it. One that is older than the entry is recorded: it would
 // not be taken for one that has inherited what the entry set.
 func (tr *trial) newThread() error {
@@ -372,9 +372,10 @@ func (tr *trial) back(c *tried) Change {
 }
 
 // refuseDuringTrial refuses changes of what a trial of another piton sets at the moment, and of
-// processes that such a one's have started since: they would find a value that is there for a while only. A trial finds one as well where a guard
-// may still revert a change, and what it tries could be what the guard then restores.
-func (r *run) refuseDuringTrial() error {
+// processes that such a one's have started since: they would find a value that is there for a
+// while only. A trial finds one as well where a guard may still revert a change, and what it
+// tries could be what the guard then restores.
+func (r *run) refuseDuringTrial(changes []Change) error {
 	if r.t.o.Guards == nil || r.t.o.Journal == nil || r.plan.blind {
 		return nil
 	}
@@ -418,8 +419,8 @@ func (r *run) refuseDuringTrial() error {
 			}
 		}
 	}
-	for i := range r.result.Changes {
-		c := &r.result.Changes[i]
+	for i := range changes {
+		c := &changes[i]
 		if words := why[part{c.PID, c.Path, c.Attribute}]; words != "" && (c.Status == attr.Planned || c.Status == attr.Unchanged) && !c.Gone() {
 			c.Refuse("%s", words)
 		}

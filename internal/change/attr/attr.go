@@ -77,7 +77,7 @@ type spec struct {
 	privileged func(m *Machine, c Change) (what, limit string, least uint64)
 	// final reports whether the kernel takes a change of nobody: only a reboot sets c.After.
 	final func(c Change) bool
-	// caution warns of what a planned change does.
+	// risk warns of what a planned change does.
 	risk func(v *View, c Change)
 	// words is the value as a sentence has it, "CPUs 0-3"; nil = attribute and value.
 	words func(v Value) string

@@ -96,8 +96,8 @@ func (m *Machine) Competition(pid kernel.TID) (where, rule string) {
 	return "", ""
 }
 
-// cautionGroup says where nice counts, once for each process.
-func cautionGroup(v *View, c Change) {
+// riskGroup says where nice counts, once for each process.
+func riskGroup(v *View, c Change) {
 	if v.grouped[c.PID] {
 		return
 	}

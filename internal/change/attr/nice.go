@@ -60,6 +60,6 @@ func niceLimit(v Value) uint64 {
 }
 
 func riskNice(v *View, c Change) {
-	cautionGroup(v, c)
+	riskGroup(v, c)
 	underSchedExt("nice")(v, c)
 }

@@ -246,7 +246,17 @@ func (s *sentry) apply(e journal.Entry) (change.Plan, change.Outcome, error) {
 	if s.reverted == nil {
 		s.reverted = map[attr.Key]bool{}
 	}
-	return s.bare.Revert(context.Background(), e, s.reverted, s.undone)
+	return s.bare.Revert(context.Background(), e, s.reverted, func() bool { return s.undone() || s.restored() })
+}
+
+// restored reports whether a trial has put everything back itself, and recorded that: what has
+// a value that it tried has that from somebody else, who came before this guard.
+func (s *sentry) restored() bool {
+	if s.entry.Origin.Kind != journal.ByTrial {
+		return false
+	}
+	s.listen(0)
+	return s.entry.Finished && len(attr.Only(s.entry.Changes, attr.Unchanged)) == len(s.entry.Changes)
 }
 
 // rehearse reverts a change of the guard itself that changes nothing, so that all it
