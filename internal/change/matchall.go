@@ -77,5 +77,8 @@ func (r *run) additional(ctx context.Context, wanted func(Change) bool, ask func
 	if err != nil {
 		return false, err
 	}
+	for _, c := range attr.Only(found, attr.Refused) {
+		r.plan.leaves(plan.undo, c.Key())
+	}
 	return r.adopt(ctx, found)
 }

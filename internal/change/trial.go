@@ -405,8 +405,8 @@ func (r *run) refuseDuringTrial(changes []Change) error {
 			if words == "" {
 				continue
 			}
-			why[part{c.PID, c.Path, c.Attribute}] = words
 			if c.IsFile() || len(c.Tried) == 0 {
+				why[part{c.PID, c.Path, c.Attribute}] = words
 				continue
 			}
 			if family.children == nil {
@@ -414,6 +414,10 @@ func (r *run) refuseDuringTrial(changes []Change) error {
 					return err
 				}
 			}
+			if start, there := family.starts[c.PID]; there && start > c.StartTicks {
+				continue // a later process has the number
+			}
+			why[part{c.PID, "", c.Attribute}] = words
 			for _, pid := range family.bornSince(c.PID, e.Ticks) { // with what is being tried
 				why[part{pid, "", c.Attribute}] = words
 			}
