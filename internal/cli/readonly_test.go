@@ -135,7 +135,6 @@ var writeSides = map[string]string{
 	"cli/tunecmd/rescue.go":         "a command that is not there",
 	"cli/tunecmd/run.go":            "a command that is not there",
 	"cli/watchcmd/doctor_rights.go": "reads",
-	"partition/read.go":             "asks whether a file could be written",
 	"rules/daemon/instance.go":      "piton rules stop, which is not there",
 }
 
