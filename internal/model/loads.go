@@ -194,7 +194,7 @@ func (m *Model) contests(groups Groups) []contest {
 		c.rivals = append(c.rivals, r)
 	}
 	for i := range contests {
-		contests[i].leaveHeldBack(m.Elapsed.Seconds(), float64(m.CPUs[i].Busy))
+		contests[i].releaseHeldBack(m.Elapsed.Seconds(), float64(m.CPUs[i].Busy))
 	}
 	return contests
 }
@@ -203,25 +203,44 @@ func (m *Model) contests(groups Groups) []contest {
 // (Documentation/scheduler/sched-eevdf.rst).
 const severalTurns = 0.02
 
-// leaveHeldBack leaves out the tasks that were queued all of the window (s) and never ran,
-// though their weight had several turns coming: it is no rival that keeps them off the CPU,
-// and they keep nobody off. A control group's quota (cpu.max) does that, and Linux 6.18 to
-// kernel threads beside groups whose weight changes, for seconds.
-func (c *contest) leaveHeldBack(window, busy float64) {
-	weights, fair, unseen := 0.0, window, busy
+// heldBack is the part of what was due to a task below which it was held back: one that comes
+// and goes has less than is due to one that is always there.
+const heldBack = 1. / 3
+
+// releaseHeldBack takes a task that waited for much less than its weight had coming, of what
+// its control group had in the window (s), to have been queued only for as long as that takes:
+// it is no rival that keeps it off the CPU, and it keeps nobody off. A quota (cpu.max) does
+// that, and Linux 6.18 to kernel threads beside groups whose weight changes, for seconds.
+func (c *contest) releaseHeldBack(window, busy float64) {
+	type shared struct{ weights, used float64 }
+	groups := map[*place.Group]*shared{nil: {0, busy}} // the root's has the others in it
+	unseen := busy
 	for i := range c.rivals {
 		r := &c.rivals[i]
 		unseen -= r.Used
 		if r.RealTime {
-			fair -= r.Used * window
-		} else {
-			weights += r.Weight * r.Queued
+			groups[nil].used -= r.Used
+			continue
+		}
+		groups[nil].weights += r.Weight * r.Queued
+		if g := r.Group; g != nil {
+			if groups[g] == nil {
+				groups[g] = &shared{}
+			}
+			groups[g].weights += r.Weight * r.Queued
+			groups[g].used += r.Used
 		}
 	}
-	weights += place.NiceZero * max(0, unseen)
-	c.rivals = slices.DeleteFunc(c.rivals, func(r place.Rival) bool {
-		return r.Used == 0 && r.Queued == 1 && fair*r.Weight/weights >= severalTurns
-	})
+	groups[nil].weights += place.NiceZero * max(0, unseen)
+	for i := range c.rivals {
+		r := &c.rivals[i]
+		g := groups[r.Group]
+		due := min(1, g.used*r.Weight/g.weights) // of the time in which it was queued
+		if !r.RealTime && r.Used < heldBack*due*r.Queued && (due*r.Queued-r.Used)*window >= severalTurns && (r.Queued-r.Used)*window >= severalTurns {
+			r.Queued = max(r.Used, r.Used/due)
+		}
+	}
+	c.rivals = slices.DeleteFunc(c.rivals, func(r place.Rival) bool { return r.Queued == 0 })
 }
 
 // active are the tasks that ran or waited and were last on a CPU of the sample,

@@ -117,6 +117,26 @@ func TestHeldBack(t *testing.T) {
 	assert.Contains(t, rivals(0, 19, 25), kernel.TID(1), "others have ended")
 }
 
+// TestHeldBackForAWhile: a kernel thread that got a tenth of what was due to it was queued for
+// what it got; one in a light group had no more coming.
+func TestHeldBackForAWhile(t *testing.T) {
+	group, light := &place.Group{Weight: 1024}, &place.Group{Weight: 2}
+	crowd := []place.Rival{
+		{TID: 2, Used: 0.31, Queued: 0.68, Weight: 1024, Group: group}, {TID: 3, Used: 0.29, Queued: 0.68, Weight: 1024, Group: group},
+		{TID: 4, Used: 0.33, Queued: 0.98, Weight: 335, Group: group},
+	}
+	queued := func(r place.Rival) float64 {
+		c := contest{rivals: append([]place.Rival{r}, crowd...)}
+		c.releaseHeldBack(0.25, 1)
+		assert.Equal(t, crowd, c.rivals[1:])
+		return c.rivals[0].Queued
+	}
+	assert.InDelta(t, 0.1, queued(place.Rival{TID: 1, Used: 0.04, Queued: 0.75, Weight: 1024}), 0.02)
+	assert.Equal(t, 1., queued(place.Rival{TID: 1, Used: 0.04, Queued: 1, Weight: 1024, Group: light}))
+	assert.Equal(t, 0.1, queued(place.Rival{TID: 1, Used: 0.005, Queued: 0.1, Weight: 1024}), "a turn of others is soon over")
+	assert.Equal(t, 0.05, queued(place.Rival{TID: 1, Used: 0.05, Queued: 0.05, Weight: 1024}), "it did not wait")
+}
+
 func TestLoadsLookUpGroups(t *testing.T) {
 	m := crowd(2, 0, 0)
 	group := &place.Group{Weight: 512}
