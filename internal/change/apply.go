@@ -258,6 +258,7 @@ func (r *run) fail(c *Change, err error) {
 	if c.Gone() && r.passing(*c) {
 		c.Status = attr.Unchanged
 		c.Reason = "it ended meanwhile"
+		delete(r.handled, c.Key()) // a thread with its number may have been read for it
 	}
 }
 

@@ -71,14 +71,10 @@ func (r *run) additional(ctx context.Context, wanted func(Change) bool, ask func
 			found = append(found, c)
 		}
 	}
-	if len(found) > 0 {
-		err = r.refuseDuringTrial(found)
-	}
-	if err != nil {
-		return false, err
-	}
-	for _, c := range attr.Only(found, attr.Refused) {
-		r.plan.leaves(plan.undo, c.Key())
+	if len(found) > 0 && len(r.plan.Undoes) == 0 { // who is left by an undo may not be found again
+		if err := r.refuseDuringTrial(found); err != nil {
+			return false, err
+		}
 	}
 	return r.adopt(ctx, found)
 }

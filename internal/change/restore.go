@@ -411,15 +411,6 @@ func (t *Tuner) alive(c Change) error {
 	return err
 }
 
-// leaves notes that something was refused which entries of a later plan did: they are not undone.
-func (p *Plan) leaves(later []undone, key attr.Key) {
-	for _, l := range later {
-		if i := slices.IndexFunc(p.undo, func(u undone) bool { return u.id == l.id }); i >= 0 && slices.Contains(l.keys, key) {
-			p.undo[i].kept = true
-		}
-	}
-}
-
 // undone returns the entries of which nothing is left in force. One stays below a newer
 // one that does: when that is undone, what this one left may be there again.
 func (r *run) undone() []uint64 {
