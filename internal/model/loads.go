@@ -212,6 +212,12 @@ const heldBack = 1. / 3
 // it is no rival that keeps it off the CPU, and it keeps nobody off. A quota (cpu.max) does
 // that, and Linux 6.18 to kernel threads beside groups whose weight changes, for seconds.
 func (c *contest) releaseHeldBack(window, busy float64) {
+	waited := func(r place.Rival) bool {
+		return !r.RealTime && r.Used < heldBack*r.Queued && (r.Queued-r.Used)*window >= severalTurns
+	}
+	if !slices.ContainsFunc(c.rivals, waited) {
+		return
+	}
 	type shared struct{ weights, used float64 }
 	groups := map[*place.Group]*shared{nil: {0, busy}} // the root's has the others in it
 	unseen := busy
@@ -234,9 +240,12 @@ func (c *contest) releaseHeldBack(window, busy float64) {
 	groups[nil].weights += place.NiceZero * max(0, unseen)
 	for i := range c.rivals {
 		r := &c.rivals[i]
+		if !waited(*r) {
+			continue
+		}
 		g := groups[r.Group]
 		due := min(1, g.used*r.Weight/g.weights) // of the time in which it was queued
-		if !r.RealTime && r.Used < heldBack*due*r.Queued && (due*r.Queued-r.Used)*window >= severalTurns && (r.Queued-r.Used)*window >= severalTurns {
+		if r.Used < heldBack*due*r.Queued && (due*r.Queued-r.Used)*window >= severalTurns {
 			r.Queued = max(r.Used, r.Used/due)
 		}
 	}

@@ -122,6 +122,7 @@ func TestHeldBack(t *testing.T) {
 func TestHeldBackForAWhile(t *testing.T) {
 	group, light := &place.Group{Weight: 1024}, &place.Group{Weight: 2}
 	crowd := []place.Rival{
+		{TID: 9, Used: 0.01, Queued: 0.01, RealTime: true, Group: &place.Group{Weight: 7}},
 		{TID: 2, Used: 0.31, Queued: 0.68, Weight: 1024, Group: group}, {TID: 3, Used: 0.29, Queued: 0.68, Weight: 1024, Group: group},
 		{TID: 4, Used: 0.33, Queued: 0.98, Weight: 335, Group: group},
 	}
