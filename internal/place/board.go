@@ -238,5 +238,5 @@ func (b *board) usable(allowed cpuset.Set) ([]int, error) {
 	case rt:
 		return nil, fmt.Errorf("a busy real-time task runs on each of %s, it would starve there", allowed)
 	}
-	return nil, fmt.Errorf("the load of %s has not been measured", allowed)
+	return nil, fmt.Errorf("the load of %s has not been measured", allowed.InWords())
 }

@@ -51,9 +51,9 @@ func TestNoCPU(t *testing.T) {
 		{"real time", Request{Loads: rt, Targets: []Target{{TID: 7, Comm: "x", Allowed: set("0-2")}}},
 			"no CPU for 7 (x): a busy real-time task runs on each of 0-2, it would starve there"},
 		{"not measured", Request{Targets: []Target{{TID: 7, Comm: "x", Allowed: set("0-2")}}},
-			"no CPU for 7 (x): the load of 0-2 has not been measured"},
+			"no CPU for 7 (x): the load of CPUs 0-2 has not been measured"},
 		{"no value", Request{Loads: nan, Targets: []Target{{TID: 7, Comm: "x", Allowed: set("1")}}},
-			"no CPU for 7 (x): the load of 1 has not been measured"},
+			"no CPU for 7 (x): the load of CPU 1 has not been measured"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.req.Topology, tt.req.Strategy = m, LeastLoaded
