@@ -29,7 +29,7 @@ var budgets = []time.Duration{time.Minute, 5 * time.Minute, 10 * time.Minute, 30
 // Reproduce asks for a published study and runs it.
 func (v *View) Reproduce() tea.Cmd {
 	switch {
-	case v.o.Papers == nil:
+	case v.o.Papers == nil || len(paper.Papers) == 0: // a program without the laboratory has none
 		return nil
 	case v.Running():
 		return v.refuseSecond()
