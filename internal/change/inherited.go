@@ -87,7 +87,7 @@ func (u *undoer) newTask(e *Entry, c Change, models []Change, partly bool) bool 
 				return l.entry > e.ID && u.same(c, m.After, l.before) && c.Attribute.Alike(l.after, now)
 			}
 			if err != nil || u.same(c, m.After, now) || slices.ContainsFunc(u.kept[c.Key()], found) { // what cannot be read is refused
-				u.step(e, c, m.Before, m.After)
+				u.step(e, c, u.below(e, m), m.After)
 				return true
 			}
 		}

@@ -67,8 +67,8 @@ type kept struct {
 
 // restored is what an entry had found that was undone after a newer one was made.
 type restored struct {
-	entry, by uint64 // by: the undo
-	before    attr.Value
+	entry, by     uint64 // by: the undo
+	before, after attr.Value
 }
 
 // undone is one entry to undo, with the changes that stand for it.
@@ -240,6 +240,18 @@ func (u *undoer) older(g *goal, e *Entry) bool {
 	})
 }
 
+// below returns what a task that was born above an entry gets: what its model had before the entry,
+// or what was restored below that since.
+func (u *undoer) below(e *Entry, model Change) attr.Value {
+	before := model.Before
+	for _, r := range slices.Backward(u.restored[model.Key()]) {
+		if r.entry < e.ID && e.ID < r.by && model.Attribute.Alike(r.after, before) {
+			before = r.before
+		}
+	}
+	return before
+}
+
 // lapsed notes that the kernel has undone a step as CPUs went offline. It reports whether
 // that is sure, or there was no other value before, so that nobody else's is lost.
 func (u *undoer) lapsed(g *goal, s step) bool {
@@ -291,7 +303,7 @@ func (u *undoer) later(operations []history.Operation, chosen map[uint64]bool) {
 		if e.Undone && i+1 < len(u.entries) && e.UndoneBy > u.entries[i+1].ID {
 			for _, c := range e.Changes {
 				if c.Took() {
-					u.restored[c.Key()] = append(u.restored[c.Key()], restored{e.ID, e.UndoneBy, c.Before})
+					u.restored[c.Key()] = append(u.restored[c.Key()], restored{e.ID, e.UndoneBy, c.Before, c.After})
 				}
 			}
 		}

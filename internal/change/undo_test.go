@@ -259,6 +259,20 @@ func TestUndoIsAStack(t *testing.T) {
 	assert.Equal(t, "0-3", m.Task(10).Affinity.String())
 }
 
+// TestUndoOfANewThreadAboveAnUndoneEntry: what the newer entry found of its process was restored to
+// what there was before that, and is what the thread gets.
+func TestUndoOfANewThreadAboveAnUndoneEntry(t *testing.T) {
+	m, _, tuner := journalled(t, 10)
+	m.Write("proc/uptime", "10.50 1.00\n")
+	apply(t, tuner, pinTo(1, 10))
+	apply(t, tuner, pinTo(2, 10))
+	m.SpawnAs(10, 11, kernelfake.Task{Affinity: cpuset.Of(2), Start: 1050})
+	require.NoError(t, m.SetAffinity(10, cpuset.Of(1))) // by somebody else
+	assert.Equal(t, []uint64{1}, undo(t, tuner, change.UndoRequest{IDs: []uint64{1}}).Undone)
+	undo(t, tuner, change.UndoRequest{All: true})
+	assert.Equal(t, []string{"0-3", "0-3"}, masks(m, 10, 11))
+}
+
 // TestUndoAboveAConfirmedEntry: what a guard has reverted was made once more and kept, so that it is
 // what the newest entry found.
 func TestUndoAboveAConfirmedEntry(t *testing.T) {
