@@ -73,7 +73,7 @@
 //	field          the table of columns
 //	target         the TARGET grammar: which tasks a word on the command line means
 //	Changes
-//	change         plan, confirmation, carry, undo: the one path of every change
+//	change         plan, confirmation, apply, undo: the one path of every change
 //	change/history  what was done by the journal, what undid it, and what is left
 //	change/journal  the record of every change, and the lock of a user
 //	change/attr    what can be changed: one attribute, one file

@@ -62,7 +62,7 @@ func placeProcess(ctx context.Context, d Deps, pid kernel.TID, want Tuning, meas
 	if err != nil {
 		return bench.Placed{}, err
 	}
-	outcome, err := d.Apply(ctx, plan.Plan, change.Confirmation{Yes: true}) // whoever names fifo as a placement has consented
+	outcome, err := d.Apply(ctx, plan.Plan, change.Confirmation{Yes: true}) // whoever names fifo as a placement has confirmed it
 	var out bench.Placed
 	if err == nil {
 		out, err = placed(outcome, plan.Choices)

@@ -155,8 +155,8 @@ func (s *State) Phase() string {
 	return "lead: the kernel's choice alone, to see how much the rate varies"
 }
 
-// Standing is what is known of a candidate; nil before the first period.
-func (s *State) Standing(n int) *search.Candidate {
+// Known is what is known of a candidate; nil before the first period.
+func (s *State) Known(n int) *search.Candidate {
 	if n < len(s.Now.Candidates) {
 		return &s.Now.Candidates[n]
 	}
@@ -165,7 +165,7 @@ func (s *State) Standing(n int) *search.Candidate {
 
 // Reason is why a candidate may be better, and what has become of it.
 func (s *State) Reason(n int) string {
-	c, is := s.Candidates[n], s.Standing(n)
+	c, is := s.Candidates[n], s.Known(n)
 	text := c.Name + ": " + c.Reason
 	switch {
 	case is == nil || is.Reason == "":

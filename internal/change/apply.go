@@ -98,7 +98,7 @@ func (r *run) refresh(c *Change) {
 	asked := c.Status == attr.Planned || len(r.plan.Undoes) > 0 || r.confirmation.Yes || r.confirmation.RevertAfter > 0 ||
 		!attr.PolicyOf(c.After).Crowds() && (len(r.plan.Needs) == 0 || r.plan.WillChange())
 	if r.found(c, now); c.Status == attr.Planned && !asked {
-		c.Refuse("changed by someone else to %s since it was read: it may need consent now; run the command again", now)
+		c.Refuse("changed by someone else to %s since it was read: it may need to be confirmed now; run the command again", now)
 	}
 }
 

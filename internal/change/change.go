@@ -97,7 +97,7 @@ type Plan struct {
 	Changes []Change // in the order in which they are made
 	// Warnings are what the user should know before saying yes.
 	Warnings []Warning
-	Needs    []Need   // what the user must have consented to
+	Needs    []Need   // what the user must have confirmed
 	Undoes   []uint64 // journal entries that the plan undoes
 	Sweep    Sweep    // not nil: the plan is over all tasks, and none was named
 	AtTicks  uint64   // when the tasks of a Sweep were looked at, USER_HZ since boot

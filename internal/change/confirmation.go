@@ -43,16 +43,16 @@ type Confirmation struct {
 }
 
 // ErrNeedsConfirmation is what Apply's error is (errors.Is) for a plan with needs to which
-// the user has not consented. Nothing was changed.
+// the user has not confirmed. Nothing was changed.
 var ErrNeedsConfirmation = errors.New("refused")
 
-// ConsentError is the error with the needs.
-type ConsentError struct {
+// ConfirmationError is the error with the needs.
+type ConfirmationError struct {
 	Needs  []Need
 	OneWay bool // no guard could revert it, or not all of it
 }
 
-func (e *ConsentError) Error() string {
+func (e *ConfirmationError) Error() string {
 	text := fmt.Sprintf("refused: %s; --yes does it anyway", e.Needs[0].Text)
 	if e.OneWay {
 		return text
@@ -61,12 +61,12 @@ func (e *ConsentError) Error() string {
 }
 
 // Is reports that it is ErrNeedsConfirmation.
-func (e *ConsentError) Is(target error) bool { return target == ErrNeedsConfirmation }
+func (e *ConfirmationError) Is(target error) bool { return target == ErrNeedsConfirmation }
 
 // longestRevert bounds RevertAfter: far below what a guard's clock can count to.
 const longestRevert = 24 * time.Hour
 
-// Check returns a ConsentError for a plan that the confirmation does not cover, and a
+// Check returns a ConfirmationError for a plan that the confirmation does not cover, and a
 // UsageError for a time that no guard waits.
 func (c Confirmation) Check(p Plan) error {
 	if defect.On(12) {
@@ -78,7 +78,7 @@ func (c Confirmation) Check(p Plan) error {
 	if len(p.Needs) == 0 || !p.WillChange() || c.Yes || c.RevertAfter > 0 { // what no guard could revert is not made under one
 		return nil
 	}
-	return &ConsentError{p.Needs, p.OneWay()}
+	return &ConfirmationError{p.Needs, p.OneWay()}
 }
 
 // AsksFirst reports whether the user must decide before the plan is carried out.

@@ -51,7 +51,7 @@ func TestRealTimeOnABusyTaskNeedsConsent(t *testing.T) {
 
 	_, err := tuner.Apply(t.Context(), p, change.Confirmation{})
 	require.ErrorIs(t, err, change.ErrNeedsConfirmation)
-	var asked *change.ConsentError
+	var asked *change.ConfirmationError
 	require.ErrorAs(t, err, &asked)
 	assert.Equal(t, p.Needs, asked.Needs)
 	assert.Empty(t, m.Calls())

@@ -21,8 +21,8 @@ const (
 	// settleTime bounds the search in a process that keeps creating threads
 	// from threads that cannot be changed.
 	settleTime = 5 * time.Second
-	// standingSettle is that of a piton that other processes wait for.
-	standingSettle = 100 * time.Millisecond
+	// daemonSettle is that of a piton that other processes wait for.
+	daemonSettle = 100 * time.Millisecond
 )
 
 // catchNewThreads looks for threads that appeared meanwhile and gives them the new value
@@ -34,7 +34,7 @@ func (r *run) catchNewThreads(ctx context.Context) error {
 	}
 	most := settleTime
 	if r.t.o.Daemon {
-		most = standingSettle
+		most = daemonSettle
 	}
 	deadline := r.t.o.Clock.Now().Add(most)
 	for clean := 0; clean < cleanPasses; {

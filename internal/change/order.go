@@ -18,7 +18,7 @@ type Order struct {
 	Isolate      string       `json:"isolate,omitempty"` // CPUs, a cpulist
 	Include      string       `json:"include,omitempty"` // CPUs, a cpulist
 	Keep         []uint64     `json:"keep,omitempty"`    // entries whose guards are told to let them stay
-	Confirmation Confirmation `json:"consent,omitzero"`
+	Confirmation Confirmation `json:"confirmation,omitzero"`
 }
 
 // Check returns a UsageError for an order that asks for nothing, for several things, or
@@ -96,7 +96,7 @@ type Reply struct {
 // NewReply is the Reply of what Apply returned.
 func NewReply(o Outcome, err error) Reply {
 	r := Reply{Outcome: o}
-	if refused, ok := errors.AsType[*ConsentError](err); ok {
+	if refused, ok := errors.AsType[*ConfirmationError](err); ok {
 		r.Needs, r.OneWay = refused.Needs, refused.OneWay
 	}
 	if err != nil {
@@ -109,7 +109,7 @@ func NewReply(o Outcome, err error) Reply {
 func (r Reply) Err() error {
 	switch {
 	case len(r.Needs) > 0:
-		return &ConsentError{r.Needs, r.OneWay}
+		return &ConfirmationError{r.Needs, r.OneWay}
 	case r.Error != "":
 		return errors.New(r.Error)
 	}

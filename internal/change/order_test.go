@@ -85,7 +85,7 @@ func TestRepliesAsData(t *testing.T) {
 	assert.Equal(t, out, got)
 	assert.Equal(t, NotPermitted, through(t, Outcome{Changes: []Change{denied}}).Verdict())
 
-	refusal := &ConsentError{Needs: []Need{{BusyRealTime, "it is busy"}}}
+	refusal := &ConfirmationError{Needs: []Need{{BusyRealTime, "it is busy"}}}
 	back = through(t, NewReply(Outcome{}, fmt.Errorf("order: %w", refusal)))
 	assert.ErrorIs(t, back.Err(), ErrNeedsConfirmation)
 	assert.Equal(t, refusal, back.Err())

@@ -33,7 +33,7 @@ func (p *planner) risk() {
 		if c.Status != attr.Planned {
 			continue
 		}
-		p.view.Caution(c)
+		p.view.Risk(c)
 		p.riskOneWay(c)
 		if c.Attribute == attr.Policy && attr.PolicyOf(c.After).Crowds() {
 			realTime = append(realTime, c)

@@ -21,8 +21,8 @@ const (
 	// guardWait is that of a guard: a holder that gets no CPU, because of what is to
 	// be reverted, would keep it for ever.
 	guardWait = 250 * time.Millisecond
-	// standingWait is that of a piton that has other things to do meanwhile.
-	standingWait = 2 * time.Millisecond
+	// daemonWait is that of a piton that has other things to do meanwhile.
+	daemonWait = 2 * time.Millisecond
 )
 
 // run is one Apply.
@@ -217,7 +217,7 @@ func (t *Tuner) lock(plan Plan) (release func(), err error) {
 	case plan.blind:
 		wait = guardWait
 	case t.o.Daemon:
-		wait = standingWait
+		wait = daemonWait
 	}
 	release, err = t.o.Lock.Acquire(wait, t.o.Command)
 	if len(plan.Undoes) > 0 && journal.Unwritable(err) { // nobody can make the file of the lock

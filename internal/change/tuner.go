@@ -25,7 +25,7 @@ type Options struct {
 	User       string           // for the journal: "root", "balu (sudo)"
 	Command    string           // for the journal: argv, or the key's action
 	Clock      Clock            // nil = the machine's
-	// Standing: the user has decided once for all plans, as of rules. Nobody reads a warning
+	// Daemon: the user has decided once for all plans, as of rules. Nobody reads a warning
 	// then, so plans do not look for what to warn of, nor watch tasks that are to become
 	// real-time.
 	Daemon bool

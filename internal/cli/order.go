@@ -28,7 +28,7 @@ const largestOrder = 16 << 20
 
 // runOrder is the main function of such a child.
 func runOrder(a *app.App, _ []string) int {
-	reply, err := json.Marshal(change.NewReply(carryOrder(context.Background(), a)))
+	reply, err := json.Marshal(change.NewReply(applyOrder(context.Background(), a)))
 	if err := output.WriteJSON(a, reply, err); err != nil {
 		a.Warn("%s", exit.Message(err))
 		return exit.Failed
@@ -36,7 +36,7 @@ func runOrder(a *app.App, _ []string) int {
 	return exit.Done
 }
 
-func carryOrder(ctx context.Context, a *app.App) (change.Outcome, error) {
+func applyOrder(ctx context.Context, a *app.App) (change.Outcome, error) {
 	if err := a.SetUp(false); err != nil {
 		return change.Outcome{}, err
 	}

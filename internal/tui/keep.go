@@ -276,7 +276,7 @@ func (m *Model) elevate(r request, o change.Order) tea.Cmd {
 // refusedBySudo asks about dangers that root's piton saw first, and says what else
 // went wrong.
 func (m *Model) refusedBySudo(c result) tea.Cmd {
-	if needs := (*change.ConsentError)(nil); errors.As(c.err, &needs) && len(c.Needs) == 0 {
+	if needs := (*change.ConfirmationError)(nil); errors.As(c.err, &needs) && len(c.Needs) == 0 {
 		c.Needs = needs.Needs
 		return m.askSudo(c.request, dialog.NeedLines(needs.Needs))
 	}

@@ -181,8 +181,8 @@ func (v *View) Prepare(k Task, c *Change) {
 	}
 }
 
-// Caution warns of what a planned change does.
-func (v *View) Caution(c Change) {
+// Risk warns of what a planned change does.
+func (v *View) Risk(c Change) {
 	if f := c.Attribute.spec().risk; f != nil {
 		f(v, c)
 	}

@@ -51,7 +51,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 		}
 		return ""
 	case a.danger && !a.confirmation.Yes && a.confirmation.RevertAfter == 0:
-		return "nobody consented"
+		return "nobody confirmed"
 	case !a.asks(c):
 		return "nobody asked for it"
 	case !a.isolates.Empty():
@@ -62,7 +62,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 	case !a.wants(c, v) && !a.wantsOfForebear(c, v):
 		return "another value was asked for"
 	case c.task != nil && c.task.busy && c.task.born < a.began && attr.PolicyOf(v).Crowds() && !a.confirmation.Yes && a.confirmation.RevertAfter == 0 && a.disturbed == "":
-		return "it is busy, and nobody consented"
+		return "it is busy, and nobody confirmed"
 	}
 	return ""
 }

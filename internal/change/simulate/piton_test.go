@@ -162,7 +162,7 @@ func (a *actor) request() {
 	if a.fate.standing {
 		a.confirmation = change.Confirmation{Yes: true} // once for all
 	}
-	a.log("asks for %+v, consent %+v", a.wishes, a.confirmation)
+	a.log("asks for %+v, confirmation %+v", a.wishes, a.confirmation)
 	if a.fate.standing {
 		a.carried = a.steps
 		outcome, err := t.ApplyAsDaemon(interruptible{context.Background(), a}, requests)
@@ -218,7 +218,7 @@ func (a *actor) trial() {
 	a.tries = true
 	a.confirmation = change.Confirmation{RevertAfter: time.Duration(100+a.rng.IntN(3_000)) * time.Millisecond}
 	tuner := a.tuner("piton auto", true)
-	a.log("tries %+v, consent %+v", a.wishes, a.confirmation)
+	a.log("tries %+v, confirmation %+v", a.wishes, a.confirmation)
 	try := func(ctx context.Context, set change.SetCandidate) (string, error) {
 		for range a.rng.IntN(8) {
 			candidate := a.rng.IntN(len(candidates) + 1)
@@ -297,7 +297,7 @@ func (a *actor) matchAll() {
 		a.confirmation = change.Confirmation{RevertAfter: time.Duration(100+a.rng.IntN(2_000)) * time.Millisecond}
 	}
 	t := a.tuner("piton isolate", true)
-	a.log("isolates %s, consent %+v", cpus, a.confirmation)
+	a.log("isolates %s, confirmation %+v", cpus, a.confirmation)
 	plan, err := matchAll{a, t, cpus}.Again(interruptible{context.Background(), a}, change.Plan{})
 	a.planned = a.steps
 	a.log("has a plan")
@@ -406,7 +406,7 @@ func (a *actor) undo(q change.UndoRequest) (change.Outcome, error) {
 	}
 	outcome, err := a.applyPlan(t, plan)
 	if errors.Is(err, change.ErrNeedsConfirmation) {
-		a.violate("an undo needs consent: %v", err)
+		a.violate("an undo needs a confirmation: %v", err)
 	}
 	return outcome, err
 }

@@ -68,10 +68,10 @@ func (a *App) tunerOf(open func() (*journal.Journal, error)) (*change.Tuner, err
 // TunerWith returns a Tuner; it can write only where changes are possible.
 func (a *App) TunerWith(j *journal.Journal) *change.Tuner { return a.tuner(j, change.Options{}) }
 
-// RulesTuner is TunerWith for rules; a standing one makes changes on which the user has
+// RulesTuner is TunerWith for rules; a daemon's makes changes on which the user has
 // decided once for all.
-func (a *App) RulesTuner(j *journal.Journal, standing bool) *change.Tuner {
-	return a.tuner(j, change.Options{Rules: true, Daemon: standing})
+func (a *App) RulesTuner(j *journal.Journal, daemon bool) *change.Tuner {
+	return a.tuner(j, change.Options{Rules: true, Daemon: daemon})
 }
 
 func (a *App) tuner(j *journal.Journal, o change.Options) *change.Tuner {

@@ -104,7 +104,7 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 	d, err := daemon.New(daemon.Options{
 		Load:   loader(a, path, o),
 		Reload: reload, Source: source.Source, Machine: machine, Self: kernel.TID(os.Getpid()),
-		Applier:  &daemon.Carrier{Tuner: a.RulesTuner(j, true), Wants: machine, DryRun: o.dryRun},
+		Applier:  &daemon.Changer{Tuner: a.RulesTuner(j, true), Wants: machine, DryRun: o.dryRun},
 		Searcher: searcher(a, j, o),
 		Follower: follower(a, j, o),
 		Report: func(r daemon.Report) {

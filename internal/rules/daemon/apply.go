@@ -43,10 +43,10 @@ type Wants interface {
 	Load() (*model.Model, error)
 }
 
-// Carrier carries decisions out by the change path. All that are due at the same time are
+// Changer applies decisions by the change path. All that are due at the same time are
 // one entry of the journal, synced once, before any of them is made.
-type Carrier struct {
-	Tuner  *change.Tuner // a standing one (change.Options)
+type Changer struct {
+	Tuner  *change.Tuner // a daemon's (change.Options)
 	Wants  Wants
 	DryRun bool
 	given  []given // by strategies, of the last moment
@@ -64,7 +64,7 @@ const newLoad = 2 * sampleEvery
 
 // Apply is part of Applier. A strategy reads the load of the machine first, so other rules
 // do not wait for those that have one.
-func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) (effects []Effect, later []rules.Decision, why error) {
+func (c *Changer) Apply(ctx context.Context, batch []rules.Decision) (effects []Effect, later []rules.Decision, why error) {
 	var stated, chosen []rules.Decision
 	for _, d := range batch {
 		if d.Rule.Strategy() == "" {
@@ -74,7 +74,7 @@ func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) (effects []
 		}
 	}
 	for _, part := range [][]rules.Decision{stated, chosen} {
-		its, err := c.carry(ctx, part)
+		its, err := c.applyAll(ctx, part)
 		if effects = append(effects, its...); err != nil {
 			later, why = append(later, part[len(its):]...), err
 		}
@@ -82,10 +82,10 @@ func (c *Carrier) Apply(ctx context.Context, batch []rules.Decision) (effects []
 	return effects, later, why
 }
 
-// carry applies a batch. What fails as a whole is tried for each process alone, so that one
+// applyAll applies a batch. What fails as a whole is tried for each process alone, so that one
 // cannot keep the others from their rules. The error is one that passes: another piton holds
 // the lock, or the disk is full. What has no effect is to be tried again.
-func (c *Carrier) carry(ctx context.Context, batch []rules.Decision) (effects []Effect, passing error) {
+func (c *Changer) applyAll(ctx context.Context, batch []rules.Decision) (effects []Effect, passing error) {
 	if len(batch) == 0 {
 		return nil, nil
 	}
@@ -102,7 +102,7 @@ func (c *Carrier) carry(ctx context.Context, batch []rules.Decision) (effects []
 		return effects, nil
 	}
 	for one := range slices.Chunk(batch, 1) {
-		its, err := c.carry(ctx, one)
+		its, err := c.applyAll(ctx, one)
 		if effects = append(effects, its...); err != nil {
 			return effects, err
 		}
@@ -111,7 +111,7 @@ func (c *Carrier) carry(ctx context.Context, batch []rules.Decision) (effects []
 }
 
 // apply makes one plan of a batch. With an error nothing was changed.
-func (c *Carrier) apply(ctx context.Context, batch []rules.Decision) ([]Effect, error) {
+func (c *Changer) apply(ctx context.Context, batch []rules.Decision) ([]Effect, error) {
 	requests, refused, err := c.requests(batch)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func (c *Carrier) apply(ctx context.Context, batch []rules.Decision) ([]Effect, 
 }
 
 // give remembers what a strategy chose, for the next choice.
-func (c *Carrier) give(d *Effect) {
+func (c *Changer) give(d *Effect) {
 	i := slices.IndexFunc(d.Changes, func(c change.Change) bool { return c.Attribute == attr.Affinity && c.TID == c.PID })
 	if i >= 0 {
 		target := change.Target{TID: d.PID, StartTicks: d.StartTicks}
@@ -148,7 +148,7 @@ func (c *Carrier) give(d *Effect) {
 }
 
 // requests groups a batch by rule: a strategy chooses for all of its processes together.
-func (c *Carrier) requests(batch []rules.Decision) (requests []change.Request, refused []change.Change, err error) {
+func (c *Changer) requests(batch []rules.Decision) (requests []change.Request, refused []change.Change, err error) {
 	byRule := map[*rules.Rule][]change.Target{}
 	var order []*rules.Rule
 	for _, d := range batch {

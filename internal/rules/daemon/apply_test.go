@@ -32,15 +32,15 @@ func (w wants) Tuning(r *rules.Rule) (action.Tuning, error) {
 
 func (wants) Load() (*model.Model, error) { return nil, errors.New("no rule has a strategy") }
 
-// carrier has a journal of its own.
-func carrier(t *testing.T, lock journal.Lock) (*Carrier, *journal.Journal) {
+// changer has a journal of its own.
+func changer(t *testing.T, lock journal.Lock) (*Changer, *journal.Journal) {
 	j, err := journal.Open(filepath.Join(t.TempDir(), "piton", "journal"))
 	require.NoError(t, err)
 	tuner := change.New(change.Options{
 		Sources: attr.Sources{Proc: procfs.New("/")}, Writer: kernel.SystemWriter(), FileWriter: kernel.SystemFiles(),
 		Journal: j, Lock: lock, Daemon: true,
 	})
-	return &Carrier{Tuner: tuner, Wants: wants{}}, j
+	return &Changer{Tuner: tuner, Wants: wants{}}, j
 }
 
 func sleeper(t testing.TB) kernel.TID {
@@ -65,7 +65,7 @@ func twoRules(t *testing.T) (a, b *rules.Rule) {
 // TestApplyIsOneEntry is that what is due together is recorded together, each process with
 // its own end.
 func TestApplyIsOneEntry(t *testing.T) {
-	c, j := carrier(t, nil)
+	c, j := changer(t, nil)
 	a, b := twoRules(t)
 	first, second, reused := sleeper(t), sleeper(t), sleeper(t)
 	other := decision(t, reused, a)
@@ -94,7 +94,7 @@ func TestApplyIsOneEntry(t *testing.T) {
 }
 
 func TestDryRun(t *testing.T) {
-	c, j := carrier(t, nil)
+	c, j := changer(t, nil)
 	c.DryRun = true
 	a, _ := twoRules(t)
 	effects, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a)})
@@ -114,7 +114,7 @@ func (b *busy) Acquire(time.Duration, string) (func(), error) {
 }
 
 func TestApplyLeavesWhatTheLockDelays(t *testing.T) {
-	c, _ := carrier(t, &busy{times: 1})
+	c, _ := changer(t, &busy{times: 1})
 	a, _ := twoRules(t)
 	batch := []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), a)}
 	effects, later, why := c.Apply(context.Background(), batch)
@@ -129,7 +129,7 @@ func TestApplyLeavesWhatTheLockDelays(t *testing.T) {
 }
 
 func TestApplyFailsForEach(t *testing.T) {
-	c, _ := carrier(t, nil)
+	c, _ := changer(t, nil)
 	c.Wants = wants{errors.New("there is no CPU 9")}
 	a, b := twoRules(t)
 	effects, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, sleeper(t), a), decision(t, sleeper(t), b)})
@@ -142,7 +142,7 @@ func TestApplyFailsForEach(t *testing.T) {
 
 // TestGone is that an entry whose process has ended is not in force.
 func TestGone(t *testing.T) {
-	c, j := carrier(t, nil)
+	c, j := changer(t, nil)
 	a, _ := twoRules(t)
 	cmd := exec.Command("sleep", "600")
 	require.NoError(t, cmd.Start())

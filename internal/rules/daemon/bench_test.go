@@ -27,7 +27,7 @@ func BenchmarkStandingPlacement(b *testing.B) {
 	proc := procfs.New("/")
 	j.Gone = func(e *change.Entry) bool { return history.Ended(proc, e) }
 	guards := guard.NewLauncher(func(name string) string { return map[string]string{"XDG_STATE_HOME": dir}[name] }, os.Environ(), "")
-	c := &Carrier{Wants: wants{}, Tuner: change.New(change.Options{
+	c := &Changer{Wants: wants{}, Tuner: change.New(change.Options{
 		Sources: attr.Sources{Proc: proc}, Writer: kernel.SystemWriter(), FileWriter: kernel.SystemFiles(),
 		Journal: j, Lock: journal.UserLock(kernel.EUID(), dir), Guards: guards, Daemon: true,
 	})}

@@ -48,7 +48,7 @@ const (
 
 // Steerer steers as piton irq follow does.
 type Steerer struct {
-	Tuner      *change.Tuner // no standing one
+	Tuner      *change.Tuner // not a daemon's
 	Topology   func() (*topology.Topology, error)
 	Interrupts func() (irq.Table, error)
 }

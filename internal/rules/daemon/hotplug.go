@@ -41,7 +41,7 @@ func (d *Daemon) lookForCPUs(ctx context.Context) {
 }
 
 // Back is part of Applier.
-func (c *Carrier) Back(ctx context.Context, applied []rules.Decision, back cpuset.Set) (effects []Effect, passing error) {
+func (c *Changer) Back(ctx context.Context, applied []rules.Decision, back cpuset.Set) (effects []Effect, passing error) {
 	if c.DryRun {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func (c *Carrier) Back(ctx context.Context, applied []rules.Decision, back cpuse
 
 // lapsed asks for the CPUs that a rule gave threads of the process, or would have given them, and
 // that they do not have because some of them were offline. What others have set since stays.
-func (c *Carrier) lapsed(d rules.Decision, back cpuset.Set, setters map[attr.Key]history.Setter, view *attr.View) (out []change.Request) {
+func (c *Changer) lapsed(d rules.Decision, back cpuset.Set, setters map[attr.Key]history.Setter, view *attr.View) (out []change.Request) {
 	t := c.Tuner
 	want, err := c.Wants.Tuning(d.Rule)
 	if err != nil {

@@ -62,12 +62,12 @@ func (s settings) Tuning(r *rules.Rule) (action.Tuning, error) {
 
 func (settings) Load() (*model.Model, error) { return nil, nil }
 
-// TestCarrierGivesCPUsBack is what becomes of processes with a rule for CPUs 2 and 3 that were
+// TestChangerGivesCPUsBack is what becomes of processes with a rule for CPUs 2 and 3 that were
 // offline.
-func TestCarrierGivesCPUsBack(t *testing.T) {
+func TestChangerGivesCPUsBack(t *testing.T) {
 	m, j := changetest.New(t), changetest.Journal(t)
 	a, _ := twoRules(t)
-	c := &Carrier{Tuner: m.Tuner(change.Options{Journal: j, Daemon: true}), Wants: settings{[]attr.Setting{attr.SetAffinity(cpuset.Of(2, 3)), attr.SetNice(5)}}}
+	c := &Changer{Tuner: m.Tuner(change.Options{Journal: j, Daemon: true}), Wants: settings{[]attr.Setting{attr.SetAffinity(cpuset.Of(2, 3)), attr.SetNice(5)}}}
 	spinner, sleeper, others, undone, late, cut := kernel.TID(10), kernel.TID(20), kernel.TID(30), kernel.TID(40), kernel.TID(50), kernel.TID(60)
 	var all []rules.Decision
 	for _, pid := range []kernel.TID{spinner, sleeper, others, undone, late, cut} {

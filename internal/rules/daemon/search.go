@@ -32,7 +32,7 @@ type Search struct {
 
 // Seeker searches as piton auto does.
 type Seeker struct {
-	Tuner   *change.Tuner                               // no standing one: it waits while others change something
+	Tuner   *change.Tuner                               // not a daemon's: it waits while others change something
 	Measure func(context.Context) (*model.Model, error) // the load
 }
 

@@ -57,7 +57,7 @@ func passes(err error) bool {
 }
 
 // Second is part of Applier.
-func (c *Carrier) Second(ctx context.Context, first []Effect) (effects []Effect, passing error) {
+func (c *Changer) Second(ctx context.Context, first []Effect) (effects []Effect, passing error) {
 	var requests []change.Request
 	for i := range first {
 		requests = append(requests, c.missed(&first[i])...)
@@ -71,7 +71,7 @@ func (c *Carrier) Second(ctx context.Context, first []Effect) (effects []Effect,
 
 // once makes requests that are of processes with those decisions, and returns a effect for each of
 // which something was changed, or was to be. The error is one that passes.
-func (c *Carrier) once(ctx context.Context, decisions []rules.Decision, requests []change.Request) (effects []Effect, passing error) {
+func (c *Changer) once(ctx context.Context, decisions []rules.Decision, requests []change.Request) (effects []Effect, passing error) {
 	if len(requests) == 0 {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func (c *Carrier) once(ctx context.Context, decisions []rules.Decision, requests
 
 // missed asks for what the process got, for those of its threads that still have what it had
 // before. One with another value has set that itself, and keeps it.
-func (c *Carrier) missed(d *Effect) (out []change.Request) {
+func (c *Changer) missed(d *Effect) (out []change.Request) {
 	t := c.Tuner
 	st, err := t.Proc.Stat(d.PID)
 	if err != nil || st.StartTicks != d.StartTicks || st.Threads == 1 {

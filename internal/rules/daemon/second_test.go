@@ -72,7 +72,7 @@ func TestSecond(t *testing.T) {
 	_, err = bufio.NewReader(outPipe).ReadString('\n')
 	require.NoError(t, err)
 
-	c, j := carrier(t, nil)
+	c, j := changer(t, nil)
 	a, _ := twoRules(t)
 	pid := kernel.TID(cmd.Process.Pid)
 	effects, _, _ := c.Apply(context.Background(), []rules.Decision{decision(t, pid, a)})

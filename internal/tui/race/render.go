@@ -36,7 +36,7 @@ func newList() *list.List[int, row] {
 		field.Column[row]{ID: "periods", Title: "AGAINST THE KERNEL'S CHOICE", Tight: leastStrip})
 	l.Draws = map[string]list.Draw[row]{"periods": effect}
 	l.Whole = func(r row, th *theme.Theme) (theme.Style, bool) {
-		is := r.Standing(r.n)
+		is := r.Known(r.n)
 		return th.Dim, is != nil && (is.State == search.Out || is.State == search.Violated)
 	}
 	return l
@@ -55,7 +55,7 @@ func against(r row) string {
 
 // state is the candidate's state in a word, and why where there is room.
 func state(r row, width int) (string, field.Tone) {
-	is := r.Standing(r.n)
+	is := r.Known(r.n)
 	switch {
 	case is == nil && width >= leastReason:
 		return r.Candidates[r.n].Reason, field.Dim
