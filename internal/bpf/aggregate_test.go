@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/feature"
@@ -41,7 +42,7 @@ func openAggregate(t *testing.T, bound time.Duration) *Aggregate {
 		_, err := OpenAggregate(bound)
 		t.Skip(err)
 	}
-	return must(t, 6, 12, func() (*Aggregate, error) { return OpenAggregate(bound) })
+	return bpftest.Must(t, 6, 12, func() (*Aggregate, error) { return OpenAggregate(bound) })
 }
 
 func schedExtState(t *testing.T) string {
@@ -95,24 +96,24 @@ func TestAggregateIsInForceWhileOpen(t *testing.T) {
 // However its process ends, the kernel takes the scheduler away.
 func TestAggregateEndsWithItsProcess(t *testing.T) {
 	openAggregate(t, DefaultAggregateBound).Close()
-	owner, _ := start(t, "aggregate")
+	owner := start(t, "aggregate")
 	require.Equal(t, "enabled", schedExtState(t))
 	spinner := hogs(t, 1)
-	hog := spinner.tids[0]
-	require.NoError(t, spinner.tasks(t)[0].SetPolicy(kernel.Ext, 0, false))
-	require.NoError(t, syscall.Kill(int(owner.pid), syscall.SIGKILL))
-	require.Eventually(t, func() bool { return schedExtState(t) == "disabled" }, patience, tick)
+	hog := spinner.TIDs[0]
+	require.NoError(t, spinner.Tasks(t)[0].SetPolicy(kernel.Ext, 0, false))
+	require.NoError(t, syscall.Kill(int(owner.PID), syscall.SIGKILL))
+	require.Eventually(t, func() bool { return schedExtState(t) == "disabled" }, bpftest.Patience, bpftest.Tick)
 	before := schedstat(t, hog, ranField)
-	assert.Eventually(t, func() bool { return schedstat(t, hog, ranField) > before }, patience, tick, "its task goes on")
+	assert.Eventually(t, func() bool { return schedstat(t, hog, ranField) > before }, bpftest.Patience, bpftest.Tick, "its task goes on")
 }
 
 // hogs starts a process with so many threads that spin.
-func hogs(t *testing.T, threads int) *child {
+func hogs(t *testing.T, threads int) *bpftest.Child {
 	names := make([]string, threads)
 	for i := range names {
 		names[i] = fmt.Sprint("hog", i)
 	}
-	c, _ := start(t, append([]string{"spin"}, hex(names...)...)...)
+	c := start(t, append([]string{"spin"}, hex(names...)...)...)
 	return c
 }
 
@@ -142,8 +143,8 @@ func TestAggregateIsFair(t *testing.T) {
 			var tids []kernel.TID
 			for range 3 {
 				spinner := hogs(t, 3)
-				tids = append(tids, spinner.tids...)
-				for _, task := range spinner.tasks(t) {
+				tids = append(tids, spinner.TIDs...)
+				for _, task := range spinner.Tasks(t) {
 					require.NoError(t, task.SetAffinity(cpus))
 					require.NoError(t, task.SetPolicy(kernel.Ext, 0, false))
 				}
@@ -197,5 +198,5 @@ func waitTurns(t *testing.T, a *Aggregate, turns uint64) {
 		require.NoError(t, err)
 		require.Empty(t, s.Ended)
 		return s.Turns >= turns
-	}, 3*patience, tick)
+	}, 3*bpftest.Patience, bpftest.Tick)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/kernel/kerneltest"
@@ -69,12 +70,12 @@ func spent() (cost, error) {
 
 // BenchmarkOpen opens, uses once and closes each subject, in a new process.
 func BenchmarkOpen(b *testing.B) {
-	must(b, 5, 8, OpenMigrations).Close()
+	bpftest.Must(b, 5, 8, OpenMigrations).Close()
 	for _, f := range features {
 		b.Run(f.ID, func(b *testing.B) {
 			var sum cost
 			for range b.N {
-				out, err := command("cost", f.ID).Output()
+				out, err := bpftest.Command("cost", f.ID).Output()
 				require.NoError(b, err, "%s", out)
 				var one cost
 				require.NoError(b, json.Unmarshal(out, &one))
@@ -122,7 +123,7 @@ func BenchmarkWalk(b *testing.B) {
 
 // benchmarkWalk reports CPU time: the machine may be busy with something else.
 func benchmarkWalk(b *testing.B, rung Rung) {
-	w := must(b, 5, 8, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: rung}) })
+	w := bpftest.Must(b, 5, 8, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: rung}) })
 	defer w.Close()
 	_, _, stats, err := w.Read(false) // makes room
 	require.NoError(b, err)
@@ -147,7 +148,7 @@ func BenchmarkWalkLateness(b *testing.B) {
 	startIdle(b, 10000)
 	for _, rung := range []Rung{RungArray, RungSeq} {
 		b.Run(strings.ReplaceAll(string(rung), " ", "-"), func(b *testing.B) {
-			w := must(b, 5, 8, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: rung}) })
+			w := bpftest.Must(b, 5, 8, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: rung}) })
 			defer w.Close()
 			cpu := onlineCPUs(b)[0]
 			var walking atomic.Bool
@@ -215,10 +216,10 @@ func reportRuns(b *testing.B, c *ebpf.Collection, program string) {
 	b.ReportMetric(float64(stats.RunCount), program+"-runs")
 }
 
-func startFlipped(b *testing.B) (*child, []cpuset.CPU) {
+func startFlipped(b *testing.B) (*bpftest.Child, []cpuset.CPU) {
 	b.Helper()
-	spinner, _ := start(b, append([]string{"spin"}, hex("a", "b", "c", "d")...)...)
-	online, err := kernel.System().Affinity(spinner.pid)
+	spinner := start(b, append([]string{"spin"}, hex("a", "b", "c", "d")...)...)
+	online, err := kernel.System().Affinity(spinner.PID)
 	require.NoError(b, err)
 	if online.Len() < 2 {
 		b.Skip("a migration takes two CPUs")
@@ -228,22 +229,22 @@ func startFlipped(b *testing.B) (*child, []cpuset.CPU) {
 
 // BenchmarkMigrationEvent is the kernel's share of counting and of reporting one move.
 func BenchmarkMigrationEvent(b *testing.B) {
-	m := must(b, 5, 8, OpenMigrations)
+	m := bpftest.Must(b, 5, 8, OpenMigrations)
 	defer m.Close()
-	single := must(b, 5, 8, func() (*Moves, error) { return OpenMoves(MovesBytes) })
+	single := bpftest.Must(b, 5, 8, func() (*Moves, error) { return OpenMoves(MovesBytes) })
 	defer single.Close()
 	spinner, cpus := startFlipped(b)
-	require.NoError(b, single.SetTargets(spinner.pid))
+	require.NoError(b, single.SetTargets(spinner.PID))
 	countRuns(b)
 	b.ResetTimer()
-	flip(b, spinner.tasks(b), cpus, b.N)
+	flip(b, spinner.Tasks(b), cpus, b.N)
 	b.StopTimer()
 	reportRuns(b, m.Objects, "count_move")
 	reportRuns(b, single.Objects, "report_move")
 }
 
 func BenchmarkDrain(b *testing.B) {
-	m := must(b, 5, 8, OpenMigrations)
+	m := bpftest.Must(b, 5, 8, OpenMigrations)
 	defer m.Close()
 	spinner, cpus := startFlipped(b)
 	b.ReportAllocs()
@@ -251,7 +252,7 @@ func BenchmarkDrain(b *testing.B) {
 	require.NoError(b, err)
 	var counts []MoveCount
 	for range b.N {
-		flip(b, spinner.tasks(b), cpus, 8)
+		flip(b, spinner.Tasks(b), cpus, 8)
 		counts, _, err = m.Drain(counts[:0])
 		require.NoError(b, err)
 	}
@@ -262,7 +263,7 @@ func BenchmarkDrain(b *testing.B) {
 
 // BenchmarkSwitch is the kernel's share of the ledger for one context switch.
 func BenchmarkSwitch(b *testing.B) {
-	l := must(b, 5, 14, OpenLedger)
+	l := bpftest.Must(b, 5, 14, OpenLedger)
 	defer l.Close()
 	countRuns(b)
 	// Raw pipes: reads of os.File would wait in Go's poller, without a switch.

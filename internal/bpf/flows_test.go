@@ -21,19 +21,19 @@ import (
 
 // startFlow starts a child that sends chunks to itself over the loopback interface,
 // with sender and reader on each of two CPUs in turn.
-func startFlow(tb testing.TB, kind string, chunks int) *child {
+func startFlow(tb testing.TB, kind string, chunks int) *bpftest.Child {
 	tb.Helper()
 	cpus := onlineCPUs(tb)
 	some := cpuset.Of(cpus[:min(2, len(cpus))]...).String()
-	c, _ := start(tb, kind, strconv.Itoa(chunks), some, some)
+	c := start(tb, kind, strconv.Itoa(chunks), some, some)
 	return c
 }
 
 // flow has a child send its chunks and returns what it has seen.
-func flow(tb testing.TB, c *child) (seen bpftest.FlowSeen) {
+func flow(tb testing.TB, c *bpftest.Child) (seen bpftest.FlowSeen) {
 	tb.Helper()
-	require.NoError(tb, syscall.Kill(int(c.pid), syscall.SIGUSR1))
-	line, err := c.out.ReadBytes('\n')
+	require.NoError(tb, syscall.Kill(int(c.PID), syscall.SIGUSR1))
+	line, err := c.Out.ReadBytes('\n')
 	require.NoError(tb, err)
 	require.NoError(tb, json.Unmarshal(line, &seen), "%s", line)
 	return seen
@@ -41,7 +41,7 @@ func flow(tb testing.TB, c *child) (seen bpftest.FlowSeen) {
 
 func openTestFlows(tb testing.TB, pids ...kernel.TID) *Flows {
 	tb.Helper()
-	f := must(tb, 5, 12, func() (*Flows, error) { return OpenFlows(FlowsOfProcess, pids...) })
+	f := bpftest.Must(tb, 5, 12, func() (*Flows, error) { return OpenFlows(FlowsOfProcess, pids...) })
 	tb.Cleanup(f.Close)
 	return f
 }
@@ -67,7 +67,7 @@ func TestFlowsEqualWhatTheReaderSees(t *testing.T) {
 	for _, kind := range []string{"tcp", "splice", "udp-flow"} {
 		t.Run(kind, func(t *testing.T) {
 			one, other := startFlow(t, kind, trips/5), startFlow(t, kind, trips/50)
-			f := openTestFlows(t, one.pid)
+			f := openTestFlows(t, one.PID)
 			switch atReads := f.programs[0] == "flows_read"; {
 			case kind == "udp-flow" && !f.UDP(), kind == "splice" && atReads && !slices.Contains(f.programs, "flows_spliced"):
 				t.Skip("programs cannot be hooked to functions here")
@@ -88,7 +88,7 @@ func TestFlowsEqualWhatTheReaderSees(t *testing.T) {
 			assert.ElementsMatch(t, seen.Cells, cells(counts))
 			packets := uint64(0)
 			for _, c := range counts {
-				assert.Equal(t, one.pid, c.PID)
+				assert.Equal(t, one.PID, c.PID)
 				assert.Equal(t, seen.Local, c.Local)
 				assert.Equal(t, seen.Remote, c.Remote)
 				assert.NotZero(t, c.NetNS)
@@ -101,7 +101,7 @@ func TestFlowsEqualWhatTheReaderSees(t *testing.T) {
 			assert.GreaterOrEqual(t, packets, uint64(trips/5))
 			assert.LessOrEqual(t, packets, uint64(trips/5+trips/50), "one to each chunk")
 
-			require.NoError(t, f.SetTargets(one.pid, other.pid))
+			require.NoError(t, f.SetTargets(one.PID, other.PID))
 			drainFlows(t, f)
 			both := append(flow(t, one).Cells, flow(t, other).Cells...)
 			var bytes, read uint64
@@ -119,7 +119,7 @@ func TestFlowsEqualWhatTheReaderSees(t *testing.T) {
 // A connection that nothing has read from before counts from its first byte.
 func TestFlowsCountFromTheFirstRead(t *testing.T) {
 	c := startFlow(t, "tcp", 1)
-	f := openTestFlows(t, c.pid)
+	f := openTestFlows(t, c.PID)
 	seen := flow(t, c)
 	counts := drainFlows(t, f)
 	require.Len(t, counts, 1)
@@ -132,7 +132,7 @@ func TestFlowsSayWhatHadNoRoom(t *testing.T) {
 		t.Skip("one CPU has one pair of CPUs")
 	}
 	c := startFlow(t, "tcp", 400)
-	f := must(t, 5, 12, func() (*Flows, error) { return OpenFlows(1, c.pid) })
+	f := bpftest.Must(t, 5, 12, func() (*Flows, error) { return OpenFlows(1, c.PID) })
 	defer f.Close()
 	flow(t, c)
 	counts, stats, err := f.Drain(nil)
@@ -168,10 +168,10 @@ func startEmpty(b *testing.B) *ebpf.Collection {
 // BenchmarkRead is the kernel's share of counting one read, of a target and of others.
 func BenchmarkRead(b *testing.B) {
 	for _, kind := range []string{"tcp", "udp-flow"} {
-		for name, ids := range map[string]func(*child) []kernel.TID{
-			"target":  func(c *child) []kernel.TID { return []kernel.TID{c.pid} },
-			"of-two":  func(c *child) []kernel.TID { return []kernel.TID{c.pid, 1<<22 - 1} },
-			"another": func(*child) []kernel.TID { return []kernel.TID{1<<22 - 1} },
+		for name, ids := range map[string]func(*bpftest.Child) []kernel.TID{
+			"target":  func(c *bpftest.Child) []kernel.TID { return []kernel.TID{c.PID} },
+			"of-two":  func(c *bpftest.Child) []kernel.TID { return []kernel.TID{c.PID, 1<<22 - 1} },
+			"another": func(*bpftest.Child) []kernel.TID { return []kernel.TID{1<<22 - 1} },
 		} {
 			b.Run(kind+"/"+name, func(b *testing.B) {
 				c := startFlow(b, kind, max(b.N, 1000))

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -47,11 +48,11 @@ func TestKindNames(t *testing.T) {
 func TestLedgerAddsUp(t *testing.T) {
 	cpus := onlineCPUs(t)
 	busy := cpus[len(cpus)-1]
-	spinner, _ := start(t, append([]string{"spin"}, hex("one", "two")...)...)
-	for _, task := range spinner.tasks(t) {
+	spinner := start(t, append([]string{"spin"}, hex("one", "two")...)...)
+	for _, task := range spinner.Tasks(t) {
 		require.NoError(t, task.SetAffinity(cpuset.Of(busy)))
 	}
-	l := must(t, 5, 14, OpenLedger)
+	l := bpftest.Must(t, 5, 14, OpenLedger)
 	defer l.Close()
 	before := runOf(t, spinner) // on a loaded machine it takes its time to get to the ledger, and back
 	_, _, err := l.Drain(nil)
@@ -78,7 +79,7 @@ func TestLedgerAddsUp(t *testing.T) {
 			}
 			sum += s.OnNs
 			longest = max(longest, s.LongestNs)
-			if s.Kind == KindTask && slices.Contains(spinner.tids, kernel.TID(s.ID)) {
+			if s.Kind == KindTask && slices.Contains(spinner.TIDs, kernel.TID(s.ID)) {
 				spun += s.OnNs
 				waited += s.WaitNs
 				turns += uint64(s.Count)
@@ -102,10 +103,10 @@ func TestLedgerAddsUp(t *testing.T) {
 	assert.Positive(t, longest)
 }
 
-func runOf(t *testing.T, c *child) (sum procfs.Schedstat) {
+func runOf(t *testing.T, c *bpftest.Child) (sum procfs.Schedstat) {
 	t.Helper()
-	for _, tid := range c.tids {
-		s, ok := see(fmt.Sprintf("/proc/%d/task/%d", c.pid, tid))
+	for _, tid := range c.TIDs {
+		s, ok := see(fmt.Sprintf("/proc/%d/task/%d", c.PID, tid))
 		require.True(t, ok)
 		sum.RunNs += s.run.RunNs
 		sum.RunDelayNs += s.run.RunDelayNs
@@ -118,18 +119,18 @@ func runOf(t *testing.T, c *child) (sum procfs.Schedstat) {
 func TestLedgerSeesWhoNeverLeaves(t *testing.T) {
 	cpus := onlineCPUs(t)
 	busy := cpus[len(cpus)-1]
-	spinner, _ := start(t, append([]string{"spin"}, hex("rt")...)...)
-	tid, task := spinner.tids[0], spinner.tasks(t)[0]
+	spinner := start(t, append([]string{"spin"}, hex("rt")...)...)
+	tid, task := spinner.TIDs[0], spinner.Tasks(t)[0]
 	require.NoError(t, task.SetAffinity(cpuset.Of(busy)))
 	if err := task.SetPolicy(kernel.FIFO, 1, false); err != nil {
 		t.Skip(err)
 	}
 	defer func() { require.NoError(t, task.SetPolicy(kernel.Other, 0, false)) }()
 	ranUntil := func(at uint64) {
-		require.Eventually(t, func() bool { return runOf(t, spinner).RunNs > at }, patience, tick)
+		require.Eventually(t, func() bool { return runOf(t, spinner).RunNs > at }, bpftest.Patience, bpftest.Tick)
 	}
 	ranUntil(50e6)
-	l := must(t, 5, 14, OpenLedger)
+	l := bpftest.Must(t, 5, 14, OpenLedger)
 	defer l.Close()
 	begun := runOf(t, spinner).RunNs
 	ranUntil(begun + 50e6)
@@ -147,7 +148,7 @@ func TestLedgerSeesWhoNeverLeaves(t *testing.T) {
 
 // Every window has interrupt work: the timer's softirq at least.
 func TestLedgerHasSoftirqs(t *testing.T) {
-	l := must(t, 5, 14, OpenLedger)
+	l := bpftest.Must(t, 5, 14, OpenLedger)
 	defer l.Close()
 	require.Eventually(t, func() bool {
 		intervals, _, err := l.Drain(nil)
@@ -158,11 +159,11 @@ func TestLedgerHasSoftirqs(t *testing.T) {
 			}
 		}
 		return false
-	}, patience, 5*tick)
+	}, bpftest.Patience, 5*bpftest.Tick)
 }
 
 func TestLedgerAfterClose(t *testing.T) {
-	l := must(t, 5, 14, OpenLedger)
+	l := bpftest.Must(t, 5, 14, OpenLedger)
 	l.Close()
 	l.Close()
 	_, _, err := l.Drain(nil)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/feature"
 )
 
@@ -21,15 +22,15 @@ func TestLoaded(t *testing.T) {
 	for _, p := range before {
 		known[p.ID] = true
 	}
-	m := must(t, 5, 8, OpenMigrations)
+	m := bpftest.Must(t, 5, 8, OpenMigrations)
 	defer m.Close()
 	stats, err := CountRuns()
 	require.NoError(t, err)
 	defer stats.Close()
-	spinner, _ := start(t, append([]string{"spin"}, hex("counted")...)...)
+	spinner := start(t, append([]string{"spin"}, hex("counted")...)...)
 	var most Program // another piton of this machine may have loaded one, too, in the meantime
 	require.Eventually(t, func() bool {
-		flip(t, spinner.tasks(t)[:1], cpus, 50)
+		flip(t, spinner.Tasks(t)[:1], cpus, 50)
 		after, err := Loaded()
 		require.NoError(t, err)
 		for _, p := range after {
@@ -38,7 +39,7 @@ func TestLoaded(t *testing.T) {
 			}
 		}
 		return most.Runs >= 49
-	}, patience, tick)
+	}, bpftest.Patience, bpftest.Tick)
 	assert.Positive(t, most.Took)
 }
 

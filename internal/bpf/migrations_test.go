@@ -19,7 +19,7 @@ import (
 // flips is how often flip moves threads from CPU to CPU: less often on the
 // emulated CPUs of make guests.
 var flips = func() int {
-	if os.Getenv("PITON_VM_SHAPE") != "" {
+	if bpftest.InGuest {
 		return 400
 	}
 	return 2000
@@ -38,29 +38,29 @@ func flip(tb testing.TB, tasks []kernel.Task, cpus []cpuset.CPU, n int) {
 
 // freeze stops a child, so that none of its threads moves any more, and returns
 // se.nr_migrations of each by /proc.
-func freeze(t *testing.T, c *child) map[kernel.TID]uint64 {
+func freeze(t *testing.T, c *bpftest.Child) map[kernel.TID]uint64 {
 	t.Helper()
-	require.NoError(t, syscall.Kill(int(c.pid), syscall.SIGSTOP))
+	require.NoError(t, syscall.Kill(int(c.PID), syscall.SIGSTOP))
 	all := map[kernel.TID]uint64{}
 	require.Eventually(t, func() bool {
-		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", c.pid))
+		threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", c.PID))
 		require.NoError(t, err)
 		for _, thread := range threads {
-			s, ok := see(fmt.Sprintf("/proc/%d/task/%s", c.pid, thread.Name()))
+			s, ok := see(fmt.Sprintf("/proc/%d/task/%s", c.PID, thread.Name()))
 			if !ok || s.stat.State != 'T' {
 				return false
 			}
 			all[s.stat.TID] = s.sched.Migrations
 		}
 		return true
-	}, patience, tick)
+	}, bpftest.Patience, bpftest.Tick)
 	return all
 }
 
 // thaw lets a frozen child go on.
-func thaw(t *testing.T, c *child) {
+func thaw(t *testing.T, c *bpftest.Child) {
 	t.Helper()
-	require.NoError(t, syscall.Kill(int(c.pid), syscall.SIGCONT))
+	require.NoError(t, syscall.Kill(int(c.PID), syscall.SIGCONT))
 }
 
 func hidesTasks(t *testing.T) bool {
@@ -84,9 +84,9 @@ func twoCPUs(t *testing.T) []cpuset.CPU {
 func TestMigrationsAreExact(t *testing.T) {
 	hides := hidesTasks(t)
 	cpus := twoCPUs(t)
-	m := must(t, 5, 8, OpenMigrations)
+	m := bpftest.Must(t, 5, 8, OpenMigrations)
 	defer m.Close()
-	spinner, _ := start(t, append([]string{"spin"}, hex("a", "b", "c", "d")...)...)
+	spinner := start(t, append([]string{"spin"}, hex("a", "b", "c", "d")...)...)
 	before := freeze(t, spinner)
 	_, _, err := m.Drain(nil)
 	require.NoError(t, err)
@@ -101,7 +101,7 @@ func TestMigrationsAreExact(t *testing.T) {
 		for _, c := range counts {
 			require.NotEqual(t, c.From, c.To)
 			require.LessOrEqual(t, c.Returns, c.Moves)
-			if c.TGID == spinner.pid {
+			if c.TGID == spinner.PID {
 				counted[c.TID] += uint64(c.Moves)
 				pairs[[2]cpuset.CPU{c.From, c.To}] += uint64(c.Moves)
 			}
@@ -109,7 +109,7 @@ func TestMigrationsAreExact(t *testing.T) {
 		}
 	}
 	for range 10 { // drained while they move
-		flip(t, spinner.tasks(t), cpus, flips/10)
+		flip(t, spinner.Tasks(t), cpus, flips/10)
 		drain()
 	}
 	after := freeze(t, spinner)
@@ -142,10 +142,10 @@ func TestMigrationsAreExact(t *testing.T) {
 // time, or goes on to a third CPU, is not.
 func TestReturns(t *testing.T) {
 	cpus := twoCPUs(t)
-	m := must(t, 5, 8, OpenMigrations)
+	m := bpftest.Must(t, 5, 8, OpenMigrations)
 	defer m.Close()
-	spinner, _ := start(t, append([]string{"spin"}, hex("pong")...)...)
-	tid, tasks := spinner.tids[0], spinner.tasks(t)
+	spinner := start(t, append([]string{"spin"}, hex("pong")...)...)
+	tid, tasks := spinner.TIDs[0], spinner.Tasks(t)
 	returns := func() (moves, returns uint32) {
 		counts, _, err := m.Drain(nil)
 		require.NoError(t, err)
@@ -179,7 +179,7 @@ func TestReturns(t *testing.T) {
 }
 
 func TestMigrationsAfterClose(t *testing.T) {
-	m := must(t, 5, 8, OpenMigrations)
+	m := bpftest.Must(t, 5, 8, OpenMigrations)
 	m.Close()
 	m.Close()
 	_, _, err := m.Drain(nil)
@@ -189,18 +189,18 @@ func TestMigrationsAfterClose(t *testing.T) {
 func TestMovesInOrder(t *testing.T) {
 	hides := hidesTasks(t)
 	cpus := twoCPUs(t)
-	m := must(t, 5, 8, func() (*Moves, error) { return OpenMoves(MovesBytes) })
+	m := bpftest.Must(t, 5, 8, func() (*Moves, error) { return OpenMoves(MovesBytes) })
 	defer m.Close()
-	spinner, _ := start(t, append([]string{"spin"}, hex("a", "b", "c", "d")...)...)
-	other, _ := start(t, append([]string{"spin"}, hex("other")...)...)
+	spinner := start(t, append([]string{"spin"}, hex("a", "b", "c", "d")...)...)
+	other := start(t, append([]string{"spin"}, hex("other")...)...)
 	before := freeze(t, spinner)
-	require.NoError(t, m.SetTargets(spinner.pid))
+	require.NoError(t, m.SetTargets(spinner.PID))
 	began := kernel.Monotonic()
 	thaw(t, spinner)
 	var moves []Move
 	for range 10 {
-		flip(t, spinner.tasks(t), cpus, flips/10)
-		flip(t, other.tasks(t), cpus, 10)
+		flip(t, spinner.Tasks(t), cpus, flips/10)
+		flip(t, other.Tasks(t), cpus, 10)
 		var lost uint64
 		var err error
 		moves, lost, err = m.Read(moves)
@@ -215,7 +215,7 @@ func TestMovesInOrder(t *testing.T) {
 	at, next := map[kernel.TID]uint16{}, map[kernel.TID]uint32{}
 	counted := map[kernel.TID]uint64{}
 	for _, one := range moves {
-		require.Equal(t, spinner.pid, one.TGID, "only the target's moves are asked for")
+		require.Equal(t, spinner.PID, one.TGID, "only the target's moves are asked for")
 		if number, known := next[one.TID]; known && one.Before == number {
 			require.Equal(t, at[one.TID], one.From, "thread %d moved from where it was", one.TID)
 		} else {
@@ -230,14 +230,14 @@ func TestMovesInOrder(t *testing.T) {
 		bpftest.Told(t, after[tid]-before[tid], counted[tid], hides, "thread %d", tid)
 	}
 
-	require.NoError(t, m.SetTargets(other.tids[0]))
+	require.NoError(t, m.SetTargets(other.TIDs[0]))
 	thaw(t, spinner)
-	flip(t, spinner.tasks(t), cpus, 8)
-	flip(t, other.tasks(t), cpus, 8)
+	flip(t, spinner.Tasks(t), cpus, 8)
+	flip(t, other.Tasks(t), cpus, 8)
 	moves, _, err = m.Read(nil)
 	require.NoError(t, err)
 	for _, one := range moves {
-		require.Equal(t, other.pid, one.TGID, "the new target alone")
+		require.Equal(t, other.PID, one.TGID, "the new target alone")
 	}
 	assert.NotEmpty(t, moves)
 }
@@ -246,13 +246,13 @@ func TestMovesInOrder(t *testing.T) {
 func TestMovesCountsWhatIsLost(t *testing.T) {
 	hides := hidesTasks(t)
 	cpus := twoCPUs(t)
-	m := must(t, 5, 8, func() (*Moves, error) { return OpenMoves(4096) })
+	m := bpftest.Must(t, 5, 8, func() (*Moves, error) { return OpenMoves(4096) })
 	defer m.Close()
-	spinner, _ := start(t, append([]string{"spin"}, hex("a", "b", "c", "d")...)...)
+	spinner := start(t, append([]string{"spin"}, hex("a", "b", "c", "d")...)...)
 	before := freeze(t, spinner)
-	require.NoError(t, m.SetTargets(spinner.pid))
+	require.NoError(t, m.SetTargets(spinner.PID))
 	thaw(t, spinner)
-	flip(t, spinner.tasks(t), cpus, flips)
+	flip(t, spinner.Tasks(t), cpus, flips)
 	after := freeze(t, spinner)
 	moves, lost, err := m.Read(nil)
 	require.NoError(t, err)
@@ -280,7 +280,7 @@ func TestMovesCountsWhatIsLost(t *testing.T) {
 }
 
 func TestMovesTakesSoManyTargets(t *testing.T) {
-	m := must(t, 5, 8, func() (*Moves, error) { return OpenMoves(4096) })
+	m := bpftest.Must(t, 5, 8, func() (*Moves, error) { return OpenMoves(4096) })
 	defer m.Close()
 	many := make([]kernel.TID, object.MaxTargets+1)
 	for i := range many {

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/kernel"
 )
 
 func openEvents(tb testing.TB, ringBytes int) *ProcEvents {
-	p := must(tb, 5, 8, func() (*ProcEvents, error) { return OpenProcEvents(ringBytes) })
+	p := bpftest.Must(tb, 5, 8, func() (*ProcEvents, error) { return OpenProcEvents(ringBytes) })
 	tb.Cleanup(p.Close)
 	return p
 }
@@ -37,7 +38,7 @@ func TestProcEvents(t *testing.T) {
 			}
 		}
 		return len(seen) > 0 && seen[len(seen)-1].Kind == kernel.EventExit
-	}, patience, tick)
+	}, bpftest.Patience, bpftest.Tick)
 	type step struct {
 		kind kernel.EventKind
 		comm string

@@ -47,7 +47,7 @@ func playOpen(role []string) error {
 
 func TestRefusals(t *testing.T) {
 	kerneltest.NeedRoot(t, "to take rights away")
-	must(t, 5, 8, OpenMigrations).Close()
+	bpftest.Must(t, 5, 8, OpenMigrations).Close()
 	nobody := &syscall.Credential{Uid: 65534, Gid: 65534}
 	self := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}}
 	tests := []struct {
@@ -67,7 +67,7 @@ func TestRefusals(t *testing.T) {
 	program := bpftest.PublicCopy(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			cmd := command("open", test.role)
+			cmd := bpftest.Command("open", test.role)
 			cmd.Path, cmd.SysProcAttr = program, test.attr
 			out, err := cmd.Output()
 			if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) {

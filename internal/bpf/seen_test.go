@@ -89,7 +89,7 @@ func compare(tb testing.TB, r *Record, masks masksByRow, a, b *seen, processRest
 		assert.True(tb, low <= value && value <= high, "%s: %s is %d, /proc had %d and then %d", who, what, value, low, high)
 	}
 	user, system := AdjustCPUTime(r.UserNs, r.SystemNs, r.CPUNs, tickNs*a.stat.UserTicks, tickNs*a.stat.SystemTicks)
-	// A tick is cut off on either side of the division, which itself is not bound
+	// A bpftest.Tick is cut off on either side of the division, which itself is not bound
 	// to what /proc divides later.
 	between("CPU time", a.stat.UserTicks+a.stat.SystemTicks, (user+system)/tickNs, b.stat.UserTicks+b.stat.SystemTicks+2)
 	between("minor faults", a.stat.MinorFaults, r.MinorFaults, b.stat.MinorFaults)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -114,7 +115,7 @@ func raw(call uintptr, fd int) bool {
 
 // pair is a child of playPair.
 type pair struct {
-	*child
+	*bpftest.Child
 	cpu   cpuset.CPU
 	trips int
 }
@@ -122,9 +123,9 @@ type pair struct {
 // startPair starts a pair on one CPU.
 func startPair(tb testing.TB, kind string, cpu cpuset.CPU, trips int) pair {
 	tb.Helper()
-	c, _ := start(tb, kind, strconv.Itoa(trips))
-	require.NotContains(tb, c.tids, kernel.TID(-1), "SCHED_BATCH is not refused")
-	for _, task := range c.tasks(tb) {
+	c := start(tb, kind, strconv.Itoa(trips))
+	require.NotContains(tb, c.TIDs, kernel.TID(-1), "SCHED_BATCH is not refused")
+	for _, task := range c.Tasks(tb) {
 		require.NoError(tb, task.SetAffinity(cpuset.Of(cpu)))
 	}
 	return pair{c, cpu, trips}
@@ -134,10 +135,10 @@ func startPair(tb testing.TB, kind string, cpu cpuset.CPU, trips int) pair {
 func run(tb testing.TB, pairs ...pair) {
 	tb.Helper()
 	for _, p := range pairs {
-		require.NoError(tb, syscall.Kill(int(p.pid), syscall.SIGUSR1))
+		require.NoError(tb, syscall.Kill(int(p.PID), syscall.SIGUSR1))
 	}
 	for _, p := range pairs {
-		line, err := p.out.ReadString('\n')
+		line, err := p.Out.ReadString('\n')
 		require.NoError(tb, err)
 		require.Equal(tb, "done\n", line)
 	}
@@ -161,7 +162,7 @@ func wakeups(t *testing.T, w *Wakes) map[[2]kernel.TID]WakeCount {
 
 // trips is how often pairs send: less often on the emulated CPUs of make guests.
 var trips = func() int {
-	if inGuest {
+	if bpftest.InGuest {
 		return 1000
 	}
 	return 10000
@@ -185,14 +186,14 @@ func checkPairs(t *testing.T, w *Wakes, watched []pair, pairs ...pair) map[[2]ke
 	require.NoError(t, err)
 	slept := map[kernel.TID]uint64{}
 	for _, p := range watched {
-		for _, tid := range p.tids {
-			slept[tid] = sleeps(t, p.pid, tid)
+		for _, tid := range p.TIDs {
+			slept[tid] = sleeps(t, p.PID, tid)
 		}
 	}
 	run(t, pairs...)
 	for _, p := range watched {
-		for _, tid := range p.tids {
-			slept[tid] = sleeps(t, p.pid, tid) - slept[tid]
+		for _, tid := range p.TIDs {
+			slept[tid] = sleeps(t, p.PID, tid) - slept[tid]
 		}
 	}
 	all := wakeups(t, w)
@@ -201,15 +202,15 @@ func checkPairs(t *testing.T, w *Wakes, watched []pair, pairs ...pair) map[[2]ke
 		woken[key[1]] += one.Count
 	}
 	for _, p := range watched {
-		for i, tid := range p.tids {
-			other := p.tids[1-i]
+		for i, tid := range p.TIDs {
+			other := p.TIDs[1-i]
 			one := all[[2]kernel.TID{other, tid}]
 			t.Logf("%d trips: %d wakes %d %d times; woken %d times, slept %d times", p.trips, other, tid, one.Count, woken[tid], slept[tid])
 			assert.InDelta(t, slept[tid], woken[tid], 5+float64(p.trips)/100)
 			assert.LessOrEqual(t, one.Count, uint64(p.trips)+5)
 			assert.GreaterOrEqual(t, float64(one.Count), 0.95*float64(slept[tid])-5, "nearly all wakeups are by the other")
 			assert.Positive(t, one.Count)
-			assert.Equal(t, []kernel.TID{p.pid, p.pid}, []kernel.TID{one.Waker.TGID, one.Wakee.TGID})
+			assert.Equal(t, []kernel.TID{p.PID, p.PID}, []kernel.TID{one.Waker.TGID, one.Wakee.TGID})
 			assert.Equal(t, one.Waker.Comm, one.Wakee.Comm)
 			assert.NotEmpty(t, one.Waker.Comm)
 			assert.Equal(t, []cpuset.CPU{p.cpu, p.cpu}, []cpuset.CPU{one.Waker.CPU, one.Wakee.CPU})
@@ -220,7 +221,7 @@ func checkPairs(t *testing.T, w *Wakes, watched []pair, pairs ...pair) map[[2]ke
 
 func TestWakesAreExact(t *testing.T) {
 	// Without targets all of the machine is counted: room for a busy one.
-	w := must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(16 * WakesPairs) })
+	w := bpftest.Must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(16 * WakesPairs) })
 	defer w.Close()
 	cpus := onlineCPUs(t)
 	var pairs []pair
@@ -229,33 +230,33 @@ func TestWakesAreExact(t *testing.T) {
 	}
 	checkPairs(t, w, pairs, pairs...)
 
-	require.NoError(t, w.SetTargets(pairs[0].pid))
+	require.NoError(t, w.SetTargets(pairs[0].PID))
 	for _, one := range checkPairs(t, w, pairs[:1], pairs...) {
-		assert.True(t, one.Waker.TGID == pairs[0].pid || one.Wakee.TGID == pairs[0].pid, "%v", one)
+		assert.True(t, one.Waker.TGID == pairs[0].PID || one.Wakee.TGID == pairs[0].PID, "%v", one)
 	}
-	require.NoError(t, w.SetTargets(pairs[1].pid, pairs[2].tids[1]))
+	require.NoError(t, w.SetTargets(pairs[1].PID, pairs[2].TIDs[1]))
 	all := checkPairs(t, w, pairs[1:2], pairs...)
-	assert.Greater(t, all[[2]kernel.TID{pairs[2].tids[1], pairs[2].tids[0]}].Count, uint64(trips/100), "a thread")
-	assert.NotContains(t, all, [2]kernel.TID{pairs[0].tids[0], pairs[0].tids[1]})
+	assert.Greater(t, all[[2]kernel.TID{pairs[2].TIDs[1], pairs[2].TIDs[0]}].Count, uint64(trips/100), "a thread")
+	assert.NotContains(t, all, [2]kernel.TID{pairs[0].TIDs[0], pairs[0].TIDs[1]})
 }
 
 // A timer has no waker, whichever task it interrupts; what a task sends to this
 // machine itself has.
 func TestWakesOfInterrupts(t *testing.T) {
-	w := must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(WakesPairs) })
+	w := bpftest.Must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(WakesPairs) })
 	defer w.Close()
 	cpus := onlineCPUs(t)
 	napper, talkers := startPair(t, "nap", cpus[0], trips/10), startPair(t, "udp", cpus[0], trips)
-	spinner, _ := start(t, append([]string{"spin"}, hex("interrupted")...)...)
-	require.NoError(t, spinner.tasks(t)[0].SetAffinity(cpuset.Of(cpus[0])))
-	require.NoError(t, w.SetTargets(napper.pid, talkers.pid, spinner.pid))
+	spinner := start(t, append([]string{"spin"}, hex("interrupted")...)...)
+	require.NoError(t, spinner.Tasks(t)[0].SetAffinity(cpuset.Of(cpus[0])))
+	require.NoError(t, w.SetTargets(napper.PID, talkers.PID, spinner.PID))
 	_, _, err := w.Drain(nil) // what others did until now may have had no room
 	require.NoError(t, err)
 	run(t, napper)
 	all := wakeups(t, w)
-	assert.InEpsilon(t, napper.trips, all[[2]kernel.TID{0, napper.tids[0]}].Count, 0.02)
+	assert.InEpsilon(t, napper.trips, all[[2]kernel.TID{0, napper.TIDs[0]}].Count, 0.02)
 	for key, one := range all {
-		if key[1] == napper.tids[0] && key[0] != 0 {
+		if key[1] == napper.TIDs[0] && key[0] != 0 {
 			assert.Less(t, one.Count, uint64(max(3, napper.trips/50)), "%v", one)
 		}
 		assert.False(t, key[0] == 0 && (one.Waker.TGID != 0 || one.Waker.Comm != ""), "%v", one)
@@ -264,15 +265,15 @@ func TestWakesOfInterrupts(t *testing.T) {
 }
 
 func TestWakesSaysWhatHadNoRoom(t *testing.T) {
-	w := must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(1) })
+	w := bpftest.Must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(1) })
 	defer w.Close()
 	p := startPair(t, "pipe", onlineCPUs(t)[0], trips/10)
-	require.NoError(t, w.SetTargets(p.pid))
+	require.NoError(t, w.SetTargets(p.PID))
 	_, _, err := w.Drain(nil)
 	require.NoError(t, err)
-	slept := sleeps(t, p.pid, p.tids[0]) + sleeps(t, p.pid, p.tids[1])
+	slept := sleeps(t, p.PID, p.TIDs[0]) + sleeps(t, p.PID, p.TIDs[1])
 	run(t, p)
-	slept = sleeps(t, p.pid, p.tids[0]) + sleeps(t, p.pid, p.tids[1]) - slept
+	slept = sleeps(t, p.PID, p.TIDs[0]) + sleeps(t, p.PID, p.TIDs[1]) - slept
 	counts, stats, err := w.Drain(nil)
 	require.NoError(t, err)
 	require.Len(t, counts, 1)
@@ -281,7 +282,7 @@ func TestWakesSaysWhatHadNoRoom(t *testing.T) {
 }
 
 func TestWakesLeavesNothing(t *testing.T) {
-	w := must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(16) })
+	w := bpftest.Must(t, 5, 11, func() (*Wakes, error) { return OpenWakes(16) })
 	info, err := w.Objects.Programs["count_wake"].Info()
 	require.NoError(t, err)
 	id, ok := info.ID()
@@ -295,7 +296,7 @@ func TestWakesLeavesNothing(t *testing.T) {
 	}
 	require.True(t, loaded())
 	w.Close()
-	require.Eventually(t, func() bool { return !loaded() }, patience, tick)
+	require.Eventually(t, func() bool { return !loaded() }, bpftest.Patience, bpftest.Tick)
 	w.Close()
 	_, _, err = w.Drain(nil)
 	assert.ErrorIs(t, err, object.ErrClosed)
@@ -307,7 +308,7 @@ func TestWakesLeavesNothing(t *testing.T) {
 func BenchmarkWake(b *testing.B) {
 	for name, ids := range map[string][]kernel.TID{"all": nil, "another": {1 << 22}, "two-others": {1<<22 - 1, 1 << 22}} {
 		b.Run(name, func(b *testing.B) {
-			w := must(b, 5, 11, func() (*Wakes, error) { return OpenWakes(WakesPairs, ids...) })
+			w := bpftest.Must(b, 5, 11, func() (*Wakes, error) { return OpenWakes(WakesPairs, ids...) })
 			defer w.Close()
 			p := startPair(b, "pipe", 0, b.N)
 			countRuns(b)

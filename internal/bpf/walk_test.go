@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -35,7 +36,7 @@ func (m masksByRow) of(r *Record) string {
 func eachRung(t *testing.T, test func(t *testing.T, w *Walk)) {
 	for rung, since := range map[Rung][2]int{RungArray: {6, 2}, RungSeq: {5, 8}} {
 		t.Run(string(rung), func(t *testing.T) {
-			w := must(t, since[0], since[1], func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: rung}) })
+			w := bpftest.Must(t, since[0], since[1], func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: rung}) })
 			t.Cleanup(w.Close)
 			test(t, w)
 		})
@@ -47,10 +48,10 @@ var oddNames = []string{") R 1 (", "a b\tc", "line\nfeed", "\x1b[31mred", "\xff\
 
 // mixed starts children of all kinds and returns the numbers of all their tasks.
 func mixed(t *testing.T) []kernel.TID {
-	sleeper, _ := start(t, append([]string{"sleep"}, hex(oddNames...)...)...)
-	require.NotContains(t, sleeper.tids, kernel.TID(-1), "naming a thread failed")
-	tids := append([]kernel.TID{sleeper.pid}, sleeper.tids...)
-	tasks := sleeper.tasks(t)
+	sleeper := start(t, append([]string{"sleep"}, hex(oddNames...)...)...)
+	require.NotContains(t, sleeper.TIDs, kernel.TID(-1), "naming a thread failed")
+	tids := append([]kernel.TID{sleeper.PID}, sleeper.TIDs...)
+	tasks := sleeper.Tasks(t)
 	require.NoError(t, tasks[0].SetNice(7))
 	require.NoError(t, tasks[1].SetPolicy(kernel.Batch, 0, false))
 	require.NoError(t, tasks[2].SetPolicy(kernel.Idle, 0, false))
@@ -60,12 +61,12 @@ func mixed(t *testing.T) []kernel.TID {
 	if err := tasks[4].SetPolicy(kernel.FIFO, 7, false); err != nil {
 		t.Logf("no FIFO task among the children: %v", err)
 	}
-	stopped, _ := start(t, "sleep", "73")
-	require.NoError(t, syscall.Kill(int(stopped.pid), syscall.SIGSTOP))
-	zombie, _ := start(t, "end") // its end is read, its status not yet
-	waitFor(t, stopped.pid, 'T')
-	waitFor(t, zombie.pid, 'Z')
-	return append(tids, stopped.pid, zombie.pid)
+	stopped := start(t, "sleep", "73")
+	require.NoError(t, syscall.Kill(int(stopped.PID), syscall.SIGSTOP))
+	zombie := start(t, "end") // its end is read, its status not yet
+	waitFor(t, stopped.PID, 'T')
+	waitFor(t, zombie.PID, 'Z')
+	return append(tids, stopped.PID, zombie.PID)
 }
 
 func waitFor(t *testing.T, pid kernel.TID, state byte) {
@@ -73,7 +74,7 @@ func waitFor(t *testing.T, pid kernel.TID, state byte) {
 	require.Eventually(t, func() bool {
 		s, ok := see(fmt.Sprintf("/proc/%d", pid))
 		return ok && s.stat.State == state
-	}, patience, tick, "task %d never came into state %c", pid, state)
+	}, bpftest.Patience, bpftest.Tick, "task %d never came into state %c", pid, state)
 }
 
 // TestWalkEqualsProc compares own tasks and kernel threads with /proc: others may be changed and
@@ -83,7 +84,7 @@ func TestWalkEqualsProc(t *testing.T) {
 		own := mixed(t)
 		missing := own
 		var equal, all int
-		for end := time.Now().Add(patience); len(missing) > 0 && time.Now().Before(end); { // on a busy machine a task may not rest at first
+		for end := time.Now().Add(bpftest.Patience); len(missing) > 0 && time.Now().Before(end); { // on a busy machine a task may not rest at first
 			before := seeAll(t)
 			records, _, stats, err := w.Read(true)
 			require.NoError(t, err)
@@ -122,21 +123,21 @@ func TestWalkEqualsProc(t *testing.T) {
 
 func TestWalkProcesses(t *testing.T) {
 	eachRung(t, func(t *testing.T, w *Walk) {
-		sleeper, _ := start(t, append([]string{"sleep"}, hex(oddNames...)...)...)
+		sleeper := start(t, append([]string{"sleep"}, hex(oddNames...)...)...)
 		require.Eventually(t, func() bool {
-			before := liveMigrations(t, sleeper.pid)
+			before := liveMigrations(t, sleeper.PID)
 			records, threads, stats, err := w.Read(false)
 			require.NoError(t, err)
 			assert.Equal(t, stats.Tasks, len(records)+len(threads), "threads are no records")
 			for i := range records {
 				require.True(t, records[i].IsProcess())
 			}
-			at := slices.IndexFunc(records, func(r Record) bool { return r.TID == sleeper.pid })
+			at := slices.IndexFunc(records, func(r Record) bool { return r.TID == sleeper.PID })
 			require.GreaterOrEqual(t, at, 0)
 			assert.GreaterOrEqual(t, records[at].Threads, int32(len(oddNames)))
 			assert.GreaterOrEqual(t, records[at].Migrations, before)
 			return before == records[at].Migrations
-		}, patience, tick, "migrations of a process are those of its threads")
+		}, bpftest.Patience, bpftest.Tick, "migrations of a process are those of its threads")
 	})
 }
 
@@ -156,7 +157,7 @@ func liveMigrations(t *testing.T, pid kernel.TID) (sum uint64) {
 // A walk ends each run after some tasks and goes on from there: none that lives through it
 // is lost or there twice, however many others begin and end meanwhile.
 func TestWalkGoesOnWhereItStopped(t *testing.T) {
-	w := must(t, 6, 2, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: RungArray, briefly: true}) })
+	w := bpftest.Must(t, 6, 2, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: RungArray, briefly: true}) })
 	defer w.Close()
 	own := mixed(t)
 	for range 2 {
@@ -219,7 +220,7 @@ func numbers(t *testing.T) map[kernel.TID]bool {
 }
 
 func TestWalkGrows(t *testing.T) {
-	w := must(t, 6, 2, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: RungArray}) })
+	w := bpftest.Must(t, 6, 2, func() (*Walk, error) { return OpenWalk(WalkOptions{Rung: RungArray}) })
 	defer w.Close()
 	require.NoError(t, w.rung.(*arrayWalk).records.grow(3))
 	records, _, stats, err := w.Read(true)
@@ -234,8 +235,8 @@ func TestWalkGrows(t *testing.T) {
 func TestWalkManyMasks(t *testing.T) {
 	cpus := twoCPUs(t)
 	eachRung(t, func(t *testing.T, w *Walk) {
-		sleeper, _ := start(t, append([]string{"sleep"}, hex("a", "b")...)...)
-		for i, task := range sleeper.tasks(t) {
+		sleeper := start(t, append([]string{"sleep"}, hex("a", "b")...)...)
+		for i, task := range sleeper.Tasks(t) {
 			require.NoError(t, task.SetAffinity(cpuset.Of(cpus[i])))
 		}
 		w.common.masks.used = maxMasks - 1 // full of masks that no task has any more
@@ -255,7 +256,7 @@ func TestWalkManyMasks(t *testing.T) {
 		records, _, stats, err = w.Read(true)
 		require.NoError(t, err)
 		assert.Zero(t, stats.NoMasks)
-		for i, tid := range sleeper.tids {
+		for i, tid := range sleeper.TIDs {
 			at := slices.IndexFunc(records, func(r Record) bool { return r.TID == tid })
 			require.GreaterOrEqual(t, at, 0)
 			assert.Equal(t, cpuset.Of(cpus[i]).String(), masksByRow(stats.Masks).of(&records[at]))
@@ -267,8 +268,8 @@ func TestRunQueuesOfOnlineCPUs(t *testing.T) {
 	eachRung(t, func(t *testing.T, w *Walk) {
 		cpus := onlineCPUs(t)
 		busy := cpus[len(cpus)-1]
-		spinner, _ := start(t, "spin", "73")
-		require.NoError(t, spinner.tasks(t)[0].SetAffinity(cpuset.Of(busy)))
+		spinner := start(t, "spin", "73")
+		require.NoError(t, spinner.Tasks(t)[0].SetAffinity(cpuset.Of(busy)))
 		var stats WalkStats
 		require.Eventually(t, func() bool {
 			var err error
@@ -279,7 +280,7 @@ func TestRunQueuesOfOnlineCPUs(t *testing.T) {
 			}
 			q := stats.RunQueues[busy]
 			return q.Running >= 1 && q.Load() > 500 && q.Switches > 0
-		}, patience, tick, "a spinner on CPU %d loads its queue", busy)
+		}, bpftest.Patience, bpftest.Tick, "a spinner on CPU %d loads its queue", busy)
 		for _, cpu := range cpus {
 			assert.True(t, stats.RunQueues[cpu].OK, "CPU %d is online and has kernel threads", cpu)
 		}

@@ -10,13 +10,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 )
 
 func openTestWork(t *testing.T, kinds WorkKinds, pids ...kernel.TID) *Work {
 	t.Helper()
-	w := must(t, 5, 11, func() (*Work, error) { return OpenWork(kinds, pids...) })
+	w := bpftest.Must(t, 5, 11, func() (*Work, error) { return OpenWork(kinds, pids...) })
 	t.Cleanup(w.Close)
 	return w
 }
@@ -61,13 +62,13 @@ func TestWorkLeavesOthersOut(t *testing.T) {
 // TestWorkCountsEachWait compares with the kernel's own account of each thread.
 func TestWorkCountsEachWait(t *testing.T) {
 	p := startPair(t, "pipe", onlineCPUs(t)[0], trips)
-	w := openTestWork(t, WorkWaits, p.pid)
+	w := openTestWork(t, WorkWaits, p.PID)
 	waitsOf := func(tid kernel.TID) (uint64, time.Duration) {
-		s, err := procfs.New("/").Schedstat(p.pid, tid)
+		s, err := procfs.New("/").Schedstat(p.PID, tid)
 		require.NoError(t, err)
 		return s.Slices, time.Duration(s.RunDelayNs)
 	}
-	threads, err := procfs.New("/").Threads(p.pid)
+	threads, err := procfs.New("/").Threads(p.PID)
 	require.NoError(t, err)
 	opened := map[kernel.TID]uint64{}
 	for _, tid := range threads {
@@ -94,7 +95,7 @@ func TestWorkCountsEachWait(t *testing.T) {
 	innerWaits, innerTotal = waits-innerWaits, total-innerTotal
 	last, err := w.Read()
 	require.NoError(t, err)
-	threads, err = procfs.New("/").Threads(p.pid)
+	threads, err = procfs.New("/").Threads(p.PID)
 	require.NoError(t, err)
 	waits, total = account(threads)
 	outerWaits, outerTotal = waits-outerWaits, total-outerTotal

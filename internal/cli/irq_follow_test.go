@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"piton/internal/bpf/bpftest"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/watchcmd"
-	"piton/internal/kernel"
 	"piton/internal/kernel/kerneltest"
 	"piton/internal/topology"
 )
@@ -28,10 +26,8 @@ import (
 const seenFlowsRole = "PITON_TEST_SEEN_FLOWS"
 
 type seenFlows struct {
-	t   *testing.T
-	pid kernel.TID
-	out *bufio.Reader
-	end func()
+	*bpftest.Child
+	t *testing.T
 }
 
 func startSeenFlows(t *testing.T, words ...any) *seenFlows {
@@ -40,16 +36,14 @@ func startSeenFlows(t *testing.T, words ...any) *seenFlows {
 	require.NoError(t, err)
 	cmd := exec.Command(self)
 	cmd.Env = append(os.Environ(), seenFlowsRole+"="+strings.TrimSpace(fmt.Sprintln(words...)))
-	s := &seenFlows{t: t}
-	s.pid, _, s.out, s.end = bpftest.Start(t, cmd)
-	return s
+	return &seenFlows{bpftest.Start(t, cmd), t}
 }
 
 // send has it send once, and returns what it saw.
 func (s *seenFlows) send() (seen bpftest.FlowSeen) {
 	s.t.Helper()
-	require.NoError(s.t, syscall.Kill(int(s.pid), syscall.SIGUSR1))
-	line, err := s.out.ReadBytes('\n')
+	require.NoError(s.t, syscall.Kill(int(s.PID), syscall.SIGUSR1))
+	line, err := s.Out.ReadBytes('\n')
 	require.NoError(s.t, err)
 	require.NoError(s.t, json.Unmarshal(line, &seen), "%s", line)
 	return seen
@@ -100,10 +94,10 @@ func TestIRQFollowEqualsTheReader(t *testing.T) {
 		t.Run(protocol, func(t *testing.T) {
 			child, h, before := startSeenFlows(t, protocol, messages, senders, readers), newHome(t), attached(t)
 			ran := make(chan result, 1)
-			go func() { ran <- h.run("irq", "follow", fmt.Sprint(child.pid), "--show", "-d", "100ms", "-o", "json") }()
+			go func() { ran <- h.run("irq", "follow", fmt.Sprint(child.PID), "--show", "-d", "100ms", "-o", "json") }()
 			eventually(t, "the programs are attached", func() bool { return attached(t) == before+programs })
 			seen := child.send()
-			child.end()
+			child.End()
 			r := <-ran
 			require.Zero(t, r.code, r.err)
 			assert.Equal(t, before, attached(t), "nothing stays attached")
@@ -125,8 +119,8 @@ func TestIRQFollowEqualsTheReader(t *testing.T) {
 			lines := jsonLines(t, r.out)
 			end := lines[len(lines)-1]
 			assert.Equal(t, "follow", end["type"])
-			assert.Equal(t, uint64(child.pid), number(end, "pid"))
-			assert.Equal(t, []any{float64(child.pid)}, end["pids"])
+			assert.Equal(t, uint64(child.PID), number(end, "pid"))
+			assert.Equal(t, []any{float64(child.PID)}, end["pids"])
 			assert.Equal(t, "kernel", end["policy"])
 			assert.InEpsilon(t, all, end["bytes"], 0.01)
 			assert.InDelta(t, same/all, end["share_same_cpu"], 0.01)
@@ -156,10 +150,10 @@ func TestIRQFollowPrintsATable(t *testing.T) {
 	programs, _ := needFlows(t)
 	child, h, before := startSeenFlows(t, "tcp", 100, 0, 0), newHome(t), attached(t)
 	ran := make(chan result, 1)
-	go func() { ran <- h.run("irq", "follow", fmt.Sprint(child.pid), "--show", "-d", "1h") }()
+	go func() { ran <- h.run("irq", "follow", fmt.Sprint(child.PID), "--show", "-d", "1h") }()
 	eventually(t, "the programs are attached", func() bool { return attached(t) == before+programs })
 	seen := child.send()
-	child.end()
+	child.End()
 	r := <-ran
 	require.Zero(t, r.code, r.err)
 	assert.Regexp(t, `^\d\d:\d\d:\d\d  1 flow, `, r.out)

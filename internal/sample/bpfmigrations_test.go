@@ -12,7 +12,6 @@ import (
 	"piton/internal/bpf"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kerneltest"
 	"piton/internal/procfs"
 )
 
@@ -26,8 +25,8 @@ func startFlippable(t *testing.T) (pid, tid kernel.TID, flip func(n int)) {
 		t.Skip("one CPU: nothing can migrate")
 	}
 	cpus := online.CPUs()[:2]
-	pid, tids, _ := start(t, "spin")
-	tid = tids[0]
+	spinner := start(t, "spin", "73")
+	pid, tid = spinner.PID, spinner.TIDs[0]
 	fs := procfs.New("/")
 	require.Eventually(t, func() bool { // a task that sleeps is moved only when it wakes
 		b, err := fs.File(fmt.Sprint(pid), "task", fmt.Sprint(tid), "schedstat")
@@ -36,7 +35,7 @@ func startFlippable(t *testing.T) (pid, tid kernel.TID, flip func(n int)) {
 		require.NoError(t, err)
 		return st.RunNs > 20e6
 	}, time.Minute, 10*time.Millisecond, "it never began to spin")
-	task := kerneltest.Of(t, pid, tid)
+	task := spinner.Tasks(t)[0]
 	set := func(cpu cpuset.CPU) { require.NoError(t, task.SetAffinity(cpuset.Of(cpu))) }
 	set(cpus[0])
 	at := 0

@@ -14,7 +14,6 @@ import (
 	"piton/internal/bpf"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kerneltest"
 )
 
 // exactSampler reads this machine by eBPF, or skips.
@@ -37,30 +36,30 @@ var oddNames = []string{") R 1 (", "a b\tc", "line\nfeed", "\x1b[31mred", "\xff\
 // startMixed starts n tasks and some of every kind, and returns the latter.
 func startMixed(t *testing.T, n int) []kernel.TID {
 	startIdle(t, n/2)
-	names := []string{"threads"}
+	names := []string{"sleep"}
 	for i := range n / 2 {
 		names = append(names, hex.EncodeToString(fmt.Appendf(nil, "n%d", i)))
 	}
 	start(t, names...)
-	odd := []string{"threads"}
+	odd := []string{"sleep"}
 	for _, name := range oddNames {
 		odd = append(odd, hex.EncodeToString([]byte(name)))
 	}
-	pid, tids, _ := start(t, odd...)
-	task := func(i int) kernel.Task { return kerneltest.Of(t, pid, tids[i]) }
-	require.NoError(t, task(0).SetNice(7))
-	require.NoError(t, task(1).SetPolicy(kernel.Batch, 0, false))
-	require.NoError(t, task(2).SetPolicy(kernel.Idle, 0, false))
+	oddly := start(t, odd...)
+	tasks := oddly.Tasks(t)
+	require.NoError(t, tasks[0].SetNice(7))
+	require.NoError(t, tasks[1].SetPolicy(kernel.Batch, 0, false))
+	require.NoError(t, tasks[2].SetPolicy(kernel.Idle, 0, false))
 	online, err := kernel.System().Affinity(0)
 	require.NoError(t, err)
-	require.NoError(t, task(3).SetAffinity(cpuset.Of(online.Last())))
-	if err := task(4).SetPolicy(kernel.FIFO, 7, false); err != nil {
+	require.NoError(t, tasks[3].SetAffinity(cpuset.Of(online.Last())))
+	if err := tasks[4].SetPolicy(kernel.FIFO, 7, false); err != nil {
 		t.Logf("no FIFO task among the children: %v", err)
 	}
-	stopped, _, _ := start(t, "threads", "73")
+	stopped := start(t, "sleep", "73").PID
 	require.NoError(t, syscall.Kill(int(stopped), syscall.SIGSTOP))
-	zombie, _, _ := start(t, "end") // it has ended, and is not waited for yet
-	return append(tids, pid, stopped, zombie)
+	zombie := start(t, "end").PID // it has ended, and is not waited for yet
+	return append(oddly.TIDs, oddly.PID, stopped, zombie)
 }
 
 // collected keeps the failures of one comparison.
@@ -166,7 +165,7 @@ func sameTask(t assert.TestingT, want, got *Task) {
 // A sampler that goes from /proc to eBPF takes the identities along.
 func TestRowsCarryOver(t *testing.T) {
 	exactSampler(t, Needs{})
-	pid, _, _ := start(t, "threads", "73")
+	pid := start(t, "sleep", "73").PID
 	s := liveSampler(t, Needs{Watch: []kernel.TID{pid}})
 	_, err := s.Read()
 	require.NoError(t, err)
@@ -184,17 +183,18 @@ func TestRowsCarryOver(t *testing.T) {
 // What the kernel's walk does not show is read from /proc as long as it lives.
 func TestHiddenTasks(t *testing.T) {
 	s := exactSampler(t, Needs{Threads: true})
-	pid, tids, end := start(t, "threads", "73", "74")
+	sleeper := start(t, "sleep", "73", "74")
+	pid := sleeper.PID
 	b := newBPFWalk(nil, s.fs, s.r)
 	w := &walk{needs: newWanted(Needs{Threads: true})}
 	// No records at all: every process is hidden.
 	rows := b.walkHidden(w, []kernel.TID{pid})
-	for _, tid := range append(tids, pid) {
+	for _, tid := range append(sleeper.TIDs, pid) {
 		assert.True(t, slices.ContainsFunc(rows, func(t *Task) bool { return t.TID == tid }))
 	}
 	b.convert(w, &bpf.WalkStats{}, rows)
 	assert.Len(t, w.partial, len(w.tasks))
-	end()
+	sleeper.End()
 	require.Eventually(t, func() bool {
 		_ = syscall.Kill(int(pid), 0)
 		return stateOf(t, s, pid) == 'Z'

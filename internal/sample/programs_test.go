@@ -7,7 +7,6 @@ import (
 	"errors"
 	"os"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -48,15 +47,13 @@ func TestFallsBackToProc(t *testing.T) {
 		{"PID namespace", "proc", &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS}, "PID namespace", "perf"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cmd := command("sample", cmp.Or(tc.right, "none"))
+			cmd := bpftest.Command("sample", cmp.Or(tc.right, "none"))
 			cmd.Path, cmd.SysProcAttr = program, tc.attr
-			var words strings.Builder
-			cmd.Stderr = &words
 			out, err := cmd.Output()
 			if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOSPC) {
 				t.Skipf("such a process cannot be made here: %v", err)
 			}
-			require.NoError(t, err, "%s", words.String())
+			require.NoError(t, err, "%s", out)
 			var seen seenAs
 			require.NoError(t, json.Unmarshal(out, &seen))
 			assert.Positive(t, seen.Tasks)
@@ -210,15 +207,15 @@ func TestOnDemandIsDetached(t *testing.T) {
 
 func TestEveryCPUHasItsPressure(t *testing.T) {
 	s := exactSampler(t, Needs{Threads: true})
-	pid, tids, _ := start(t, "spin")
+	spinner := start(t, "spin", "73")
 	online, err := kernel.System().Affinity(0)
 	require.NoError(t, err)
 	cpu := online.Last()
-	require.NoError(t, kerneltest.Of(t, pid, tids[0]).SetAffinity(cpuset.Of(cpu)))
+	require.NoError(t, spinner.Tasks(t)[0].SetAffinity(cpuset.Of(cpu)))
 	require.Eventually(t, func() bool {
 		n, err := s.Read()
 		require.NoError(t, err)
-		task := find(n, tids[0])
+		task := find(n, spinner.TIDs[0])
 		for i := range n.CPUs {
 			c := &n.CPUs[i]
 			require.True(t, c.HavePressure, "cpu %d", c.ID)

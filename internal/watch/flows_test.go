@@ -4,10 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -21,27 +17,13 @@ import (
 	"piton/internal/procfs"
 )
 
-// The child is the test program again.
-const flowsVariable = "PITON_WATCH_TEST_FLOWS"
-
-func TestMain(m *testing.M) {
-	if words, ok := os.LookupEnv(flowsVariable); ok {
-		if err := bpftest.PlayFlows(strings.Fields(words)); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { bpftest.Main(m, bpftest.PlayFlows) }
 
 // startFlows starts a child that sends to itself at each SIGUSR1.
 func startFlows(t *testing.T, words ...string) (pid kernel.TID, out *bufio.Reader, end func()) {
 	t.Helper()
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), flowsVariable+"="+strings.Join(words, " "))
-	pid, _, out, end = bpftest.Start(t, cmd)
-	return pid, out, end
+	c := bpftest.Start(t, bpftest.Command(words...))
+	return c.PID, c.Out, c.End
 }
 
 func openFollow(t *testing.T, targets Targets) *Follow {

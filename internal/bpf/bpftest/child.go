@@ -3,6 +3,7 @@ package bpftest
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -18,34 +19,76 @@ import (
 	"piton/internal/kernel/kerneltest"
 )
 
-// Start starts the test program again, in one of its roles, and waits for the
-// first line that it writes, of TIDs. A child ends when its standard input does,
-// so also when the test is killed. end does so and does not wait; the test's
-// cleanup does both, also of a child that is stopped.
-func Start(tb testing.TB, cmd *exec.Cmd) (pid kernel.TID, tids []kernel.TID, out *bufio.Reader, end func()) {
+// roleVariable makes the test program play a role.
+const roleVariable = "PITON_BPF_TEST_ROLE"
+
+// Main runs the tests or, where Command started the program, the role that it named.
+func Main(m *testing.M, play func(role []string) error) {
+	role, ok := os.LookupEnv(roleVariable)
+	if !ok {
+		os.Exit(m.Run())
+	}
+	if err := play(strings.Fields(role)); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// Command is the test program again, in one of its roles.
+func Command(role ...string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), roleVariable+"="+strings.Join(role, " "), "GODEBUG=asyncpreemptoff=1")
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// Child is a process that a test acts on.
+type Child struct {
+	PID  kernel.TID
+	TIDs []kernel.TID // of the first line that it wrote
+	Out  *bufio.Reader
+	End  func() // ends it, and does not wait
+	held []kernel.Task
+}
+
+// Start starts a child and waits for the first line that it writes, of TIDs. It ends when its
+// standard input does, so also when the test is killed. The test's cleanup ends it and
+// waits, also for a child that is stopped.
+func Start(tb testing.TB, cmd *exec.Cmd) *Child {
 	tb.Helper()
 	in, err := cmd.StdinPipe()
 	require.NoError(tb, err)
 	pipe, err := cmd.StdoutPipe()
 	require.NoError(tb, err)
 	require.NoError(tb, cmd.Start())
-	end = func() { _ = in.Close() }
+	c := &Child{PID: kernel.TID(cmd.Process.Pid), Out: bufio.NewReader(pipe), End: func() { _ = in.Close() }}
 	tb.Cleanup(func() {
-		end()
+		c.End()
 		_ = cmd.Process.Signal(syscall.SIGCONT)
 		_ = cmd.Wait()
 	})
-	out = bufio.NewReader(pipe)
-	line, err := out.ReadString('\n')
+	line, err := c.Out.ReadString('\n')
 	if !errors.Is(err, io.EOF) {
 		require.NoError(tb, err)
 	}
 	for word := range strings.FieldsSeq(line) {
 		tid, err := strconv.Atoi(word)
 		require.NoError(tb, err, "the child said %q", line)
-		tids = append(tids, kernel.TID(tid))
+		c.TIDs = append(c.TIDs, kernel.TID(tid))
 	}
-	return kernel.TID(cmd.Process.Pid), tids, out, end
+	return c
+}
+
+// Tasks are its threads as what can be changed.
+func (c *Child) Tasks(tb testing.TB) []kernel.Task {
+	tb.Helper()
+	if c.held == nil {
+		for _, tid := range c.TIDs {
+			c.held = append(c.held, kerneltest.Of(tb, c.PID, tid))
+		}
+	}
+	return c.held
 }
 
 // PublicCopy copies the test program to where any user may run it, and removes

@@ -30,7 +30,7 @@ func TestKillInTheMiddleOfATransfer(t *testing.T) {
 
 	var kill func()
 	require.NoError(t, w.near.Do(func() error {
-		cmd := command(strconv.Itoa(w.index), strconv.Itoa(os.Getpid()), fmt.Sprint(cpu))
+		cmd := bpftest.Command(strconv.Itoa(w.index), strconv.Itoa(os.Getpid()), fmt.Sprint(cpu))
 		bpftest.Start(t, cmd) // it is in the namespace of the thread that starts it
 		kill = func() { require.NoError(t, cmd.Process.Kill()) }
 		return nil

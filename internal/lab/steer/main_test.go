@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/netip"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/bpf/bpftest"
 	"piton/internal/bpf/object"
 	"piton/internal/cpuset"
 	"piton/internal/feature"
@@ -22,19 +22,7 @@ import (
 	"piton/internal/lab/netns"
 )
 
-// roleVariable makes the test program steer, for a test that kills it.
-const roleVariable = "PITON_STEER_TEST_ROLE"
-
-func TestMain(m *testing.M) {
-	if role, ok := os.LookupEnv(roleVariable); ok {
-		if err := playSteer(strings.Fields(role)); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { bpftest.Main(m, playSteer) }
 
 // playSteer steers the flows of a process on an interface to a CPU, prints its TID, and
 // goes on until standard input ends.
@@ -53,13 +41,6 @@ func playSteer(words []string) error {
 	fmt.Println(os.Getpid())
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
-}
-
-func command(role ...string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = append(os.Environ(), roleVariable+"="+strings.Join(role, " "))
-	cmd.Stderr = os.Stderr
-	return cmd
 }
 
 // wire is two network namespaces that are joined by interfaces which are like NICs: packets
