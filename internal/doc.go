@@ -24,7 +24,7 @@
 //
 //	Commands
 //	cli            the command piton: its flags, help and topics, read-only mode, the screen's start
-//	lab            the laboratory, which the house does not import: published studies, steering by XDP
+//	lab            the laboratory, which the house does not import: published studies, steering by XDP, a scheduler
 //	cli/tunecmd    pin, nice, …, move, spread, run, isolate, include, rescue, journal, keep, undo
 //	cli/profilecmd  save, apply, verify, profiles, sysctl, export
 //	cli/rulescmd   rules
@@ -91,7 +91,7 @@
 //	child          processes of piton itself, and the lines that both ends speak
 //	users          names of users and their numbers, of directory services too
 //	procfs         one file per /proc file, rooted at a path
-//	bpf            programs in the kernel: task walk, migrations, wakeups, who had each CPU; a scheduler
+//	bpf            programs in the kernel: task walk, migrations, wakeups, who had each CPU
 //	userfile       files that the user names or piton keeps: opened, checked, replaced
 //	Kernel and tools
 //	feature        what this kernel and these rights allow

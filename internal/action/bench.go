@@ -27,7 +27,7 @@ func Placer(t *change.Tuner, topo *topology.Topology, measure func(context.Conte
 		}
 		together, release := "", nothingToUndo
 		if spec.Aggregate {
-			if together, release, err = aggregate(&want); err != nil {
+			if together, release, err = Aggregate(&want); err != nil {
 				return bench.Placed{}, err
 			}
 		}
@@ -46,6 +46,11 @@ func Placer(t *change.Tuner, topo *topology.Topology, measure func(context.Conte
 		out.Release = func() error { return errors.Join(undo(), release()) }
 		return out, nil
 	}
+}
+
+// Aggregate has the threads of what is placed run together in time. The laboratory has it.
+var Aggregate = func(*Tuning) (reason string, release func() error, err error) {
+	return "", nil, errors.New("this piton is built without it")
 }
 
 func nothingToUndo() error { return nil }

@@ -222,6 +222,9 @@ func TestPlacer(t *testing.T) {
 
 	_, err = put(context.Background(), pid, bench.Spec{CPUs: "65000"})
 	assert.ErrorContains(t, err, "65000")
+
+	_, err = put(context.Background(), pid, bench.Spec{Aggregate: true})
+	assert.EqualError(t, err, "this piton is built without it", "the laboratory has it")
 }
 
 // TestAProcessThatSetsItsOwnAffinityIsSaidTo: before a pin is tried, and where it has the

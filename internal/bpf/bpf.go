@@ -2,8 +2,7 @@
 // it: all tasks of the machine in one pass (Walk), every migration (Migrations
 // counts them, Moves reports them one by one), who had each CPU for how long
 // (Ledger), which thread wakes which (Wakes), on which CPUs packets are handled and read
-// (Flows), what processes do (Work), and which begin, execute and end (ProcEvents). It decides nothing and computes no rates, but
-// for Aggregate: a scheduler for tasks that ask for it, while it is open.
+// (Flows), what processes do (Work), and which begin, execute and end (ProcEvents). It decides nothing and computes no rates.
 //
 // Each subject is an object of its own that is loaded when it is opened and
 // leaves nothing in the kernel after Close. Opening needs CAP_BPF and
@@ -27,8 +26,6 @@ func opened[T any](subject *T, err error) (*T, error) {
 }
 
 var (
-	//go:embed aggregate_bpfel.o
-	aggregateObject []byte
 	//go:embed count_bpfel.o
 	countObject []byte
 	//go:embed flows_bpfel.o

@@ -36,7 +36,7 @@ func playCost(subject string) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range features {
+	for _, f := range Features {
 		if f.ID != subject {
 			continue
 		}
@@ -71,7 +71,7 @@ func spent() (cost, error) {
 // BenchmarkOpen opens, uses once and closes each subject, in a new process.
 func BenchmarkOpen(b *testing.B) {
 	bpftest.Must(b, 5, 8, OpenMigrations).Close()
-	for _, f := range features {
+	for _, f := range Features {
 		b.Run(f.ID, func(b *testing.B) {
 			var sum cost
 			for range b.N {

@@ -2,20 +2,13 @@ package bpf
 
 import (
 	"os"
-	"slices"
 
 	"piton/internal/feature"
-	"piton/internal/kernel"
 )
 
-// Features lists what this package can give, for pages that say what works
-// here. Probing one opens it, uses it once and closes it: some ten milliseconds.
-func Features() []*feature.Feature { return append(slices.Clone(features), schedExtFeature) }
-
-// schedExtFeature takes a kernel that few have, and not only rights.
-var schedExtFeature = feature.New("sched-ext", tryAggregate)
-
-var features = []*feature.Feature{
+// Features are what this package can give and, when it is there, the laboratory, for pages that
+// say what works here. Probing one opens it, uses it once and closes it: some ten milliseconds.
+var Features = []*feature.Feature{
 	feature.New("ebpf-walk", once(func() (*Walk, error) { return OpenWalk(WalkOptions{}) },
 		func(w *Walk) error { _, _, _, err := w.Read(false); return err })),
 	feature.New("ebpf-migrations", once(OpenMigrations,
@@ -44,18 +37,4 @@ func once[T interface{ Close() }](open func() (T, error), use func(T) error) fun
 		defer subject.Close()
 		return use(subject)
 	}
-}
-
-// tryAggregate loads the scheduler without putting it in force.
-func tryAggregate() error {
-	if err := schedExtFree(); err != nil {
-		return err
-	}
-	return kernel.WithBPF(func() error {
-		a, err := loadAggregator(DefaultAggregateBound)
-		if err != nil {
-			return err
-		}
-		return a.Close()
-	})
 }

@@ -36,8 +36,7 @@ var ours = Programs{
 		"on_softirq_done", "seed", "dump", "count_wake", "wakes_irq", "wakes_irq_done", "wakes_timer", "wakes_tmr_done", "wakes_raise",
 		"wakes_softirq", "wakes_soft_done", "event_fork", "event_exec", "event_comm", "event_exit", "flows_read", "flows_adjust",
 		"flows_connected", "work_call", "work_bytes", "work_wait"},
-	ebpf.Syscall:   {"walk", "settle"},
-	ebpf.StructOps: {"agg_select_cpu", "agg_enqueue", "agg_dispatch", "agg_running", "agg_exit"},
+	ebpf.Syscall: {"walk", "settle"},
 }
 
 // capSysAdminName is what a look at all programs takes (bpf(2)).

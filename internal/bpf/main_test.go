@@ -23,8 +23,6 @@ func playRole(role []string) error {
 		return nil
 	case "open":
 		return playOpen(role[1:])
-	case "aggregate":
-		return playAggregate()
 	case "cost":
 		return playCost(role[1])
 	}

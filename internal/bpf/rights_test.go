@@ -30,7 +30,7 @@ func playOpen(role []string) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range features {
+	for _, f := range Features {
 		name, err := f.ID, f.Probe()
 		var refusal *object.Refusal
 		switch {
@@ -75,7 +75,7 @@ func TestRefusals(t *testing.T) {
 			}
 			require.NoError(t, err, "%s", out)
 			lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-			require.Len(t, lines, len(features), "%s", out)
+			require.Len(t, lines, len(Features), "%s", out)
 			for _, line := range lines {
 				assert.NotContains(t, line, "MEMLOCK")
 				if test.want == "" {

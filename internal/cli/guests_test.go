@@ -23,7 +23,7 @@ type guest struct {
 // guestRun is one test program in a guest. Each of the named tests must pass.
 type guestRun struct {
 	before  string // shell
-	program string // "NAME" of internal/NAME, or "" for the shell alone
+	program string // a package below internal, or "" for the shell alone
 	tests   []string
 }
 
@@ -45,8 +45,8 @@ var (
 		"TestWorkCountsCallsAndBytes", "TestWorkLeavesOthersOut", "TestWorkCountsEachWait",
 		"TestProcEventsSaysWhatIsLost", "TestProcEventsClose", "TestWalkEqualsProc", "TestWalkManyMasks", "TestRunQueues", "TestRunQueuesOfOnlineCPUs",
 	}}
-	aggregation = guestRun{program: "bpf", tests: []string{"TestAggregateIsInForceWhileOpen", "TestAggregateEndsWithItsProcess", "TestAggregateIsFair"}}
-	aggregated  = guestRun{program: "action", tests: []string{"TestPlacerAggregates"}}
+	aggregation = guestRun{program: "lab/aggregate", tests: []string{"TestIsInForceWhileOpen", "TestEndsWithItsProcess", "TestIsFair"}}
+	aggregated  = guestRun{program: "lab", tests: []string{"TestPlacerAggregates"}}
 	schedExts   = []string{"TestSchedExtChat", "TestSchedExtPlacement", "TestSchedExtEndsWithPiton", "TestSchedExtDecides"}
 
 	// realChanges are those whose outcome is the kernel's.
@@ -105,7 +105,7 @@ var guests = []guest{
 	},
 	{
 		name: "devices", kernel: newestKernel, shape: fourNode, memory: 2048, options: devices,
-		runs: slices.Concat([]guestRun{doctor, counts, aggregation, aggregated}, refused(),
+		runs: slices.Concat([]guestRun{doctor, counts}, refused(),
 			[]guestRun{realChanges, inCLI(watched, schedExts, attribute, []string{"TestVMClamps"}, isolation, lines)}),
 		paths: []string{
 			"internal/action", "internal/bpf", "internal/change", "internal/feature", "internal/irq", "internal/kernel", "internal/kthread", "internal/model", "internal/partition", "internal/procfs",
@@ -134,10 +134,11 @@ var guests = []guest{
 	// that finds no swap.
 	{name: "newest-guard", weekly: true, kernel: newestKernel, shape: fourCPUs, memory: 768, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards, hotplug)}},
 	{name: "long-guard", weekly: true, kernel: usualKernel, shape: fourCPUs, memory: 768, runs: []guestRun{{before: "export " + allRounds + "=1"}, inCLI(guards[:1], []string{"TestVMStarvedGuard"}, suspend)}},
-	{name: "schedext", weekly: true, kernel: "7.2", shape: fourCPUs, memory: 1024, runs: []guestRun{aggregation, aggregated, inCLI(schedExts, hotplug, suspend)}},
+	{name: "old-schedext", weekly: true, kernel: "7.2", shape: fourCPUs, memory: 1024, runs: []guestRun{aggregation, aggregated, inCLI(schedExts, hotplug, suspend)}},
 	{name: "old-hotplug", weekly: true, kernel: oldKernel, shape: fourCPUs, memory: 768, runs: []guestRun{inCLI(hotplug, suspend)}},
 	{name: "old-steering", weekly: true, kernel: oldKernel, shape: oneNode, memory: 2500, runs: []guestRun{steering}},
-	{name: "steering", weekly: true, kernel: newestKernel, shape: oneNode, memory: 2500, runs: []guestRun{steering}, paths: []string{"internal/lab/hint", "internal/lab/hooks", "internal/lab/steer", "internal/rules", "internal/cli/vm_follow_test.go"}},
+	{name: "steering", weekly: true, kernel: newestKernel, shape: oneNode, memory: 2500, runs: []guestRun{steering}, paths: []string{"internal/lab/c/h", "internal/lab/c/steer", "internal/lab/hint", "internal/lab/hooks", "internal/lab/steer", "internal/rules", "internal/cli/vm_follow_test.go"}},
+	{name: "schedext", weekly: true, kernel: newestKernel, shape: fourCPUs, memory: 1024, runs: []guestRun{aggregation, aggregated}, paths: []string{"internal/lab/aggregate", "internal/lab/c/aggregate"}},
 	{name: "network", weekly: true, kernel: newestKernel, shape: fourNode, memory: 2048, runs: []guestRun{inCLI([]string{"TestVMSaisLeavesNothing"})}, paths: []string{"internal/lab/papers", "internal/lab/study", "internal/lab/netns", "internal/lab/stripnet", "internal/cli/vm_sais_test.go"}},
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -158,7 +159,7 @@ func (g guest) boot(t *testing.T, rig, dir string) (end guestEnd) {
 func (g guest) programs(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	for _, run := range append([]guestRun{{program: "cli"}}, g.runs...) { // it is piton, too
-		file := filepath.Join(dir, run.program+".test")
+		file := filepath.Join(dir, path.Base(run.program)+".test")
 		if run.program == "" || slices.Contains(files, file) {
 			continue
 		}
@@ -184,7 +185,7 @@ func (g guest) script() string {
 			fmt.Fprintln(&b, run.before, "|| status=1")
 		}
 		if run.program != "" {
-			fmt.Fprintf(&b, "./%s.test -test.v -test.run '^(%s)$' || status=1\n", run.program, strings.Join(run.tests, "|"))
+			fmt.Fprintf(&b, "./%s.test -test.v -test.run '^(%s)$' || status=1\n", path.Base(run.program), strings.Join(run.tests, "|"))
 		}
 	}
 	return b.String() + "exit $status\n"
@@ -250,6 +251,7 @@ func TestGuestsFor(t *testing.T) {
 		{"internal/rescue/rescue.go", []string{"guard"}},
 		{"internal/irq/reader.go", []string{"devices"}},
 		{"internal/lab/steer/steer.go", []string{"steering"}},
+		{"internal/lab/aggregate/kfunc.go", []string{"schedext"}},
 		{"internal/cpuset/set.go", []string{"many"}},
 		{"internal/cli/vm_guard_test.go", []string{"guard"}},
 		{"internal/cli/guests_test.go", fullGuests()}, // in no list, as what follows

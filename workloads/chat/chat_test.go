@@ -115,11 +115,11 @@ func TestAggregation(t *testing.T) {
 	assert.Equal(t, bySlices, r.Aggregation)
 
 	o.Mapping = Aggregate
-	o.Aggregator = func() (func() (any, error), error) { return nil, errors.New("none is built in") }
+	o.Aggregator = OpenAggregator
 	r, err = Run(t.Context(), o)
 	require.NoError(t, err)
 	assert.Equal(t, bySlices, r.Aggregation)
-	assert.Equal(t, "none is built in", r.Why)
+	assert.Equal(t, "this piton is built without the scheduler", r.Why)
 }
 
 // With a scheduler the threads get policy EXT, which a kernel without sched_ext

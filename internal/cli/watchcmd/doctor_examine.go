@@ -225,7 +225,7 @@ func (d *doctor) worse(f *finding, state string, err error) {
 
 // Probe asks for a feature by its name.
 func Probe(id string) error {
-	for _, list := range [][]*feature.Feature{bpf.Features(), feature.All()} {
+	for _, list := range [][]*feature.Feature{bpf.Features, feature.All()} {
 		for _, f := range list {
 			if f.ID == id {
 				return f.Probe()

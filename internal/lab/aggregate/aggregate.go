@@ -1,6 +1,9 @@
-package bpf
+// Package aggregate is a scheduler of the sched_ext class for tasks that ask for it: threads
+// that share an address space run one after another. Start at Open.
+package aggregate
 
 import (
+	_ "embed" // the object
 	"errors"
 	"fmt"
 	"os"
@@ -8,7 +11,6 @@ import (
 	"runtime"
 	"strings"
 	"structs"
-	"sync"
 	"syscall"
 	"time"
 
@@ -16,26 +18,45 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"piton/internal/bpf/object"
+	"piton/internal/feature"
 )
+
+//go:embed aggregate_bpfel.o
+var aggregateObject []byte
 
 const aggregateName = "temporal aggregation"
 
-// Aggregate is a scheduler in force (sched_ext, Linux 6.12): of the tasks of
+// Programs are the names of this package's programs.
+var Programs = map[ebpf.ProgramType][]string{
+	ebpf.StructOps: {"agg_select_cpu", "agg_enqueue", "agg_dispatch", "agg_running", "agg_exit"},
+}
+
+// Feature loads the scheduler without putting it in force.
+var Feature = feature.New("sched-ext", func() error {
+	if err := schedExtFree(); err != nil {
+		return err
+	}
+	s, err := object.Privileged(func() (*Scheduler, error) { return load(DefaultBound) })
+	if err != nil {
+		return err
+	}
+	return s.Close()
+})
+
+// Scheduler is in force (sched_ext, Linux 6.12): of the tasks of
 // policy kernel.Ext, and of no others, threads that share an address space run
-// one after another. Such tasks run when no ordinary task wants their CPU. Safe
-// for concurrent use.
+// one after another. Such tasks run when no ordinary task wants their CPU.
 //
 // The kernel takes it away when it is closed, when this process ends however it
 // ends, and when a task has waited for 5 s; its tasks are ordinary ones then.
-type Aggregate struct {
-	mu      sync.Mutex
+type Scheduler struct {
 	objects *ebpf.Collection
 	queues  []*ebpf.Map
 	link    link.Link
 }
 
-// AggregateStats are sums since the scheduler was opened.
-type AggregateStats struct {
+// Stats are sums since the scheduler was opened.
+type Stats struct {
 	Turns  uint64 // tasks that began to run
 	Spaces uint64 // of them, those that followed a task of another address space
 	Late   uint64 // of them, those that went first because they had waited for half the bound
@@ -45,43 +66,36 @@ type AggregateStats struct {
 	Ended   string // why the kernel took the scheduler away, "" while it is in force
 }
 
-// Limits of OpenAggregate's bound, and a usual one.
-const (
-	MinAggregateBound     = time.Millisecond
-	MaxAggregateBound     = time.Second
-	DefaultAggregateBound = 50 * time.Millisecond
-)
+// DefaultBound is the usual longest wait.
+const DefaultBound = 50 * time.Millisecond
 
 // schedExt is where the kernel tells of its sched_ext scheduler
 // (Documentation/scheduler/sched-ext.rst).
 const schedExt = "/sys/kernel/sched_ext"
 
-// insertKfunc is what c/aggregate.c queues tasks with.
+// insertKfunc is what ../c/aggregate.c queues tasks with.
 const insertKfunc = "scx_bpf_dsq_insert"
 
-// OpenAggregate puts the scheduler in force. A task that has waited for half the
+// Open puts the scheduler in force. A task that has waited for half the
 // bound goes before those that would be aggregated. There can be one sched_ext
 // scheduler at a time. An error that Is feature.ErrNotSupported says what is
 // missing.
-func OpenAggregate(bound time.Duration) (*Aggregate, error) {
-	return object.Privileged(func() (*Aggregate, error) { return enforceAggregate(bound) })
+func Open(bound time.Duration) (*Scheduler, error) {
+	return object.Privileged(func() (*Scheduler, error) { return enforce(bound) })
 }
 
-func enforceAggregate(bound time.Duration) (*Aggregate, error) {
-	if bound < MinAggregateBound || bound > MaxAggregateBound {
-		return nil, fmt.Errorf("the longest wait under %s must be %v to %v, not %v", aggregateName, MinAggregateBound, MaxAggregateBound, bound)
-	}
+func enforce(bound time.Duration) (*Scheduler, error) {
 	if err := schedExtFree(); err != nil {
 		return nil, err
 	}
-	a, err := loadAggregator(bound)
+	s, err := load(bound)
 	if err != nil {
 		return nil, err
 	}
 	// The link is not pinned: the kernel ends it with the last descriptor.
-	a.link, err = link.AttachStructOps(link.StructOpsOptions{Map: a.objects.Maps["piton_aggregate"]})
+	s.link, err = link.AttachStructOps(link.StructOpsOptions{Map: s.objects.Maps["piton_aggregate"]})
 	if err != nil {
-		a.Close()
+		s.Close()
 		if errors.Is(err, syscall.EBUSY) {
 			if busy := schedExtFree(); busy != nil {
 				err = busy
@@ -89,11 +103,11 @@ func enforceAggregate(bound time.Duration) (*Aggregate, error) {
 		}
 		return nil, object.Explain(aggregateName, err)
 	}
-	return a, nil
+	return s, nil
 }
 
-// loadAggregator puts the programs into the kernel, but not in force.
-func loadAggregator(bound time.Duration) (*Aggregate, error) {
+// load puts the programs into the kernel, but not in force.
+func load(bound time.Duration) (*Scheduler, error) {
 	if err := object.Usable(aggregateName); err != nil {
 		return nil, err
 	}
@@ -110,29 +124,29 @@ func loadAggregator(bound time.Duration) (*Aggregate, error) {
 	if err != nil {
 		return nil, object.Explain(aggregateName, err)
 	}
-	if err := object.BindKfunc(spec, layout, insertKfunc); err != nil {
+	if err := bindKfunc(spec, layout, insertKfunc); err != nil {
 		return nil, object.Explain(aggregateName, err)
 	}
-	a := &Aggregate{}
+	s := &Scheduler{}
 	inner := spec.Maps["queues"].InnerMap
-	if a.objects, err = object.Load(aggregateName, spec); err != nil {
+	if s.objects, err = object.Load(aggregateName, spec); err != nil {
 		return nil, err
 	}
-	if err := a.addQueues(inner); err != nil {
-		a.Close()
+	if err := s.addQueues(inner); err != nil {
+		s.Close()
 		return nil, object.Explain(aggregateName, err)
 	}
-	return a, nil
+	return s, nil
 }
 
-func (a *Aggregate) addQueues(inner *ebpf.MapSpec) error {
-	outer := a.objects.Maps["queues"]
+func (s *Scheduler) addQueues(inner *ebpf.MapSpec) error {
+	outer := s.objects.Maps["queues"]
 	for i := range outer.MaxEntries() {
 		q, err := ebpf.NewMap(inner)
 		if err != nil {
 			return err
 		}
-		a.queues = append(a.queues, q)
+		s.queues = append(s.queues, q)
 		if err := outer.Put(i, q); err != nil {
 			return err
 		}
@@ -158,8 +172,8 @@ func schedExtFree() error {
 	return &object.Refusal{What: aggregateName, Why: fmt.Sprintf("the sched_ext scheduler %q is in force, and there can be one only", strings.TrimSpace(string(name))), Need: "to end the other scheduler"}
 }
 
-// aggregateCPU is struct cpu_state of c/aggregate.c.
-type aggregateCPU struct {
+// cpuState is struct cpu_state of ../c/aggregate.c.
+type cpuState struct {
 	_             structs.HostLayout
 	MM, Queue     uint64
 	Turns, Spaces uint64
@@ -169,51 +183,57 @@ type aggregateCPU struct {
 
 // Read returns the sums so far, those of a scheduler that the kernel has taken
 // away too.
-func (a *Aggregate) Read() (AggregateStats, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return object.Privileged(a.read)
+func (s *Scheduler) Read() (Stats, error) {
+	return object.Privileged(s.read)
 }
 
-func (a *Aggregate) read() (AggregateStats, error) {
-	if a.objects == nil {
-		return AggregateStats{}, object.ErrClosed
+func (s *Scheduler) read() (Stats, error) {
+	if s.objects == nil {
+		return Stats{}, object.ErrClosed
 	}
-	var cpus []aggregateCPU
+	var cpus []cpuState
 	var kind uint32
 	var reason [64]byte
-	err := errors.Join(a.objects.Maps["states"].Lookup(uint32(0), &cpus),
-		a.objects.Variables["exit_kind"].Get(&kind), a.objects.Variables["exit_reason"].Get(&reason))
+	err := errors.Join(s.objects.Maps["states"].Lookup(uint32(0), &cpus),
+		s.objects.Variables["exit_kind"].Get(&kind), s.objects.Variables["exit_reason"].Get(&reason))
 	if err != nil {
-		return AggregateStats{}, object.Explain(aggregateName, err)
+		return Stats{}, object.Explain(aggregateName, err)
 	}
-	var s AggregateStats
+	var sums Stats
 	for _, c := range cpus {
-		s.Turns, s.Spaces, s.Late = s.Turns+c.Turns, s.Spaces+c.Spaces, s.Late+c.Late
-		s.Longest = max(s.Longest, time.Duration(c.LongestNs))
+		sums.Turns, sums.Spaces, sums.Late = sums.Turns+c.Turns, sums.Spaces+c.Spaces, sums.Late+c.Late
+		sums.Longest = max(sums.Longest, time.Duration(c.LongestNs))
 	}
 	if kind != 0 {
 		text, _, _ := strings.Cut(string(reason[:]), "\x00")
-		s.Ended = "the kernel took the scheduler away: " + text
+		sums.Ended = "the kernel took the scheduler away: " + text
 	}
-	return s, nil
+	return sums, nil
+}
+
+// End takes the scheduler away and returns its sums. It is an error if the kernel had taken it
+// away before.
+func (s *Scheduler) End() (Stats, error) {
+	sums, err := s.Read()
+	if err == nil && sums.Ended != "" {
+		err = errors.New(sums.Ended)
+	}
+	return sums, errors.Join(err, s.Close())
 }
 
 // Close takes the scheduler away; its tasks go on as ordinary ones.
-func (a *Aggregate) Close() error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.objects == nil {
+func (s *Scheduler) Close() error {
+	if s.objects == nil {
 		return nil
 	}
 	var err error
-	if a.link != nil {
-		err = a.link.Close()
+	if s.link != nil {
+		err = s.link.Close()
 	}
-	for _, q := range a.queues {
+	for _, q := range s.queues {
 		q.Close()
 	}
-	a.objects.Close()
-	a.objects = nil
+	s.objects.Close()
+	s.objects = nil
 	return err
 }

@@ -1,4 +1,4 @@
-package bpf
+package aggregate
 
 import (
 	"errors"
@@ -24,25 +24,31 @@ import (
 	"piton/internal/kernel/standstill"
 )
 
-// playAggregate puts the scheduler in force until its standard input ends.
-func playAggregate() error {
-	a, err := OpenAggregate(DefaultAggregateBound)
+func TestMain(m *testing.M) { bpftest.Main(m, play) }
+
+// play is a role: it has threads that spin, or puts the scheduler in force until its standard
+// input ends.
+func play(role []string) error {
+	if role[0] == "spin" {
+		return bpftest.PlayThreads(true, role[1:])
+	}
+	s, err := Open(DefaultBound)
 	if err != nil {
 		return err
 	}
 	fmt.Println()
 	_, err = io.Copy(io.Discard, os.Stdin)
-	return errors.Join(err, a.Close())
+	return errors.Join(err, s.Close())
 }
 
-// openAggregate opens, or skips with the reason where there is no sched_ext.
-func openAggregate(t *testing.T, bound time.Duration) *Aggregate {
+// open opens, or skips with the reason where there is no sched_ext.
+func open(t *testing.T, bound time.Duration) *Scheduler {
 	t.Helper()
 	if _, err := os.Stat(schedExt); err != nil {
-		_, err := OpenAggregate(bound)
+		_, err := Open(bound)
 		t.Skip(err)
 	}
-	return bpftest.Must(t, 6, 12, func() (*Aggregate, error) { return OpenAggregate(bound) })
+	return bpftest.Must(t, 6, 12, func() (*Scheduler, error) { return Open(bound) })
 }
 
 func schedExtState(t *testing.T) string {
@@ -52,51 +58,43 @@ func schedExtState(t *testing.T) string {
 	return strings.TrimSpace(string(b))
 }
 
-func TestAggregateSaysWhyNot(t *testing.T) {
+func TestSaysWhyNot(t *testing.T) {
 	if _, err := os.Stat(schedExt); err == nil {
 		t.Skip("this kernel has sched_ext")
 	}
-	_, err := OpenAggregate(DefaultAggregateBound)
+	_, err := Open(DefaultBound)
 	require.ErrorIs(t, err, feature.ErrNotSupported)
 	assert.Regexp(t, `^temporal aggregation by eBPF: (this kernel \(.+\) is built without CONFIG_SCHED_CLASS_EXT|sched_ext came with Linux 6\.12, this is .+)$`, err.Error())
-	assert.ErrorIs(t, schedExtFeature.Probe(), feature.ErrNotSupported)
+	assert.ErrorIs(t, Feature.Probe(), feature.ErrNotSupported)
 }
 
-func TestAggregateBoundIsChecked(t *testing.T) {
-	for _, bound := range []time.Duration{0, -1, MinAggregateBound - 1, MaxAggregateBound + 1} {
-		_, err := OpenAggregate(bound)
-		assert.ErrorContains(t, err, "must be 1ms to 1s")
-		assert.NotErrorIs(t, err, feature.ErrNotSupported)
-	}
-}
-
-func TestAggregateIsInForceWhileOpen(t *testing.T) {
-	a := openAggregate(t, DefaultAggregateBound)
+func TestIsInForceWhileOpen(t *testing.T) {
+	s := open(t, DefaultBound)
 	assert.Equal(t, "enabled", schedExtState(t))
 	all, err := os.ReadFile(filepath.Join(schedExt, "switch_all"))
 	require.NoError(t, err)
 	assert.Equal(t, "0", strings.TrimSpace(string(all)), "only tasks of policy EXT")
-	for name, p := range a.objects.Programs {
+	for name, p := range s.objects.Programs {
 		info, err := p.Info()
 		require.NoError(t, err)
 		verified, _ := info.VerifiedInstructions()
 		assert.Less(t, verified, uint32(10_000), "%s: the verifier gives up at a million", name)
 	}
-	_, err = OpenAggregate(DefaultAggregateBound)
+	_, err = Open(DefaultBound)
 	require.ErrorIs(t, err, feature.ErrNotSupported)
 	assert.ErrorContains(t, err, `the sched_ext scheduler "piton_aggregate" is in force`)
-	require.NoError(t, a.Close())
+	require.NoError(t, s.Close())
 	assert.Equal(t, "disabled", schedExtState(t))
-	require.NoError(t, a.Close(), "again")
-	_, err = a.Read()
+	require.NoError(t, s.Close(), "again")
+	_, err = s.Read()
 	assert.ErrorIs(t, err, object.ErrClosed)
-	assert.NoError(t, schedExtFeature.Probe())
+	assert.NoError(t, Feature.Probe())
 }
 
 // However its process ends, the kernel takes the scheduler away.
-func TestAggregateEndsWithItsProcess(t *testing.T) {
-	openAggregate(t, DefaultAggregateBound).Close()
-	owner := start(t, "aggregate")
+func TestEndsWithItsProcess(t *testing.T) {
+	open(t, DefaultBound).Close()
+	owner := bpftest.Start(t, bpftest.Command("aggregate"))
 	require.Equal(t, "enabled", schedExtState(t))
 	spinner := hogs(t, 1)
 	hog := spinner.TIDs[0]
@@ -109,12 +107,8 @@ func TestAggregateEndsWithItsProcess(t *testing.T) {
 
 // hogs starts a process with so many threads that spin.
 func hogs(t *testing.T, threads int) *bpftest.Child {
-	names := make([]string, threads)
-	for i := range names {
-		names[i] = fmt.Sprint("hog", i)
-	}
-	c := start(t, append([]string{"spin"}, hex(names...)...)...)
-	return c
+	t.Helper()
+	return bpftest.Start(t, bpftest.Command(append([]string{"spin"}, slices.Repeat([]string{"73"}, threads)...)...))
 }
 
 // Fields of /proc/PID/schedstat: how long a thread has run, in ns, and how many turns it had.
@@ -136,8 +130,8 @@ func schedstat(t *testing.T, tid kernel.TID, field int) uint64 {
 // Three processes of three threads each spin on one CPU, pinned to it or not:
 // the CPU stays with one process for a while, yet each thread has its turn
 // within the bound.
-func TestAggregateIsFair(t *testing.T) {
-	openAggregate(t, DefaultAggregateBound).Close() // or skip
+func TestIsFair(t *testing.T) {
+	open(t, DefaultBound).Close() // or skip
 	for name, cpus := range map[string]cpuset.Set{"pinned": cpuset.Of(0), "two CPUs": cpuset.Of(0, 1)} {
 		t.Run(name, func(t *testing.T) {
 			var tids []kernel.TID
@@ -149,28 +143,28 @@ func TestAggregateIsFair(t *testing.T) {
 					require.NoError(t, task.SetPolicy(kernel.Ext, 0, false))
 				}
 			}
-			aggregateFairly(t, tids) // when no ordinary task is left that would go first
+			aggregatesFairly(t, tids) // when no ordinary task is left that would go first
 		})
 	}
 }
 
-// aggregateFairly puts the scheduler in force for 600 turns of the threads of three processes:
+// aggregatesFairly puts the scheduler in force for 600 turns of the threads of three processes:
 // each has its turn within the bound, and a third at least of the turns that another has.
-func aggregateFairly(t *testing.T, tids []kernel.TID) {
+func aggregatesFairly(t *testing.T, tids []kernel.TID) {
 	t.Helper()
 	const bound = 600 * time.Millisecond // emulated CPUs take turns of 4 ms on the host's
-	a := openAggregate(t, bound)
-	defer a.Close()
+	s := open(t, bound)
+	defer s.Close()
 	watched := standstill.Watch()
-	waitTurns(t, a, 50)
-	from, err := a.Read()
+	waitTurns(t, s, 50)
+	from, err := s.Read()
 	require.NoError(t, err)
 	began := map[kernel.TID]uint64{}
 	for _, tid := range tids {
 		began[tid] = schedstat(t, tid, turnsField)
 	}
-	waitTurns(t, a, from.Turns+600)
-	to, err := a.Read()
+	waitTurns(t, s, from.Turns+600)
+	to, err := s.Read()
 	require.NoError(t, err)
 	var had []uint64
 	for _, tid := range tids {
@@ -191,12 +185,12 @@ func aggregateFairly(t *testing.T, tids []kernel.TID) {
 	}
 }
 
-func waitTurns(t *testing.T, a *Aggregate, turns uint64) {
+func waitTurns(t *testing.T, s *Scheduler, turns uint64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		s, err := a.Read()
+		sums, err := s.Read()
 		require.NoError(t, err)
-		require.Empty(t, s.Ended)
-		return s.Turns >= turns
+		require.Empty(t, sums.Ended)
+		return sums.Turns >= turns
 	}, 3*bpftest.Patience, bpftest.Tick)
 }

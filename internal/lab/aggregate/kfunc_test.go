@@ -1,4 +1,4 @@
-package bpf
+package aggregate
 
 import (
 	"bytes"
@@ -40,7 +40,7 @@ func TestBindKfunc(t *testing.T) {
 		require.NoError(t, err)
 		layout := layoutOf(t, names...)
 		before := callsOf(spec)
-		require.NoError(t, object.BindKfunc(spec, layout, insertKfunc))
+		require.NoError(t, bindKfunc(spec, layout, insertKfunc))
 		require.Empty(t, callsOf(spec), kernel)
 		for _, ins := range before { // a test and a call in each of select_cpu, enqueue, dispatch
 			f, err := layout.TypeByID(btf.TypeID(ins.Constant))
@@ -50,7 +50,7 @@ func TestBindKfunc(t *testing.T) {
 	}
 	spec, err := object.Spec(aggregateObject)
 	require.NoError(t, err)
-	require.NoError(t, object.BindKfunc(spec, layoutOf(t, "scx_bpf_dispatch"), insertKfunc))
+	require.NoError(t, bindKfunc(spec, layoutOf(t, "scx_bpf_dispatch"), insertKfunc))
 	assert.NotEmpty(t, callsOf(spec), "6.12 has none: left to the loader")
 }
 

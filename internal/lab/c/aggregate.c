@@ -70,7 +70,7 @@ u32 assigned; // queues given away so far
 u32 exit_kind; // enum scx_exit_kind; 0 while in force
 char exit_reason[64];
 
-struct waiter { // aggregateWaiter in aggregate.go
+struct waiter {
 	u64 since; // CLOCK_MONOTONIC, ns
 	u32 pid, unused;
 };
@@ -110,7 +110,7 @@ struct {
 	__type(value, u64);
 } since SEC(".maps");
 
-struct cpu_state { // aggregateCPU in aggregate.go
+struct cpu_state { // cpuState in aggregate.go
 	u64 mm, queue;     // address space that ran last, and its queue
 	u64 turns, spaces; // tasks that began to run; those after another address space
 	u64 late;          // turns given because somebody had waited for half the bound

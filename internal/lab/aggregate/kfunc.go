@@ -1,4 +1,4 @@
-package object
+package aggregate
 
 import (
 	"errors"
@@ -8,11 +8,11 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// BindKfunc resolves a program's calls of one kernel function, and the tests whether there is one,
+// bindKfunc resolves a program's calls of one kernel function, and the tests whether there is one,
 // where the kernel has it. The loader does so for all others. Where NAME has two flavours, it takes
 // the second, NAME___x_impl, for another NAME (btf.Spec.AnyTypesByName of cilium/ebpf 0.22), and
 // refuses to load: Linux 7.3 has those three of scx_bpf_dsq_insert.
-func BindKfunc(spec *ebpf.CollectionSpec, layout *btf.Spec, name string) error {
+func bindKfunc(spec *ebpf.CollectionSpec, layout *btf.Spec, name string) error {
 	types, err := layout.AnyTypesByName(name)
 	if err != nil && !errors.Is(err, btf.ErrNotFound) {
 		return err
