@@ -93,7 +93,7 @@ func TestImportsPointDown(t *testing.T) {
 func TestOnlyKernelCallsTheKernel(t *testing.T) {
 	for pkg, imported := range imports(t) {
 		switch pkg {
-		case "piton/internal/kernel", "piton/internal/kernel/netdev", "piton/internal/lab/netns", "piton/internal/kernel/tree":
+		case "piton/internal/kernel", "piton/internal/lab/netns", "piton/internal/kernel/tree":
 			assert.Contains(t, imported, "golang.org/x/sys/unix")
 			continue
 		case "piton/internal/bpf/bpftest": // takes a test's rights away

@@ -96,8 +96,7 @@
 //	Kernel and tools
 //	feature        what this kernel and these rights allow
 //	kthread        what kernel threads are for, by their names (pure)
-//	kernel         system calls; with the two below and lab/netns the only importer of golang.org/x/sys/unix
-//	kernel/netdev  network interfaces, in any network namespace
+//	kernel         system calls; with the one below and lab/netns the only importer of golang.org/x/sys/unix
 //	kernel/tree    trees that others made, read inside of them (--host-root)
 //	chart          figures as SVG and text, quantities as people read them (pure)
 //	cpuset         sets of CPUs and their two notations (pure)

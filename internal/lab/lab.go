@@ -4,7 +4,7 @@
 //
 //	study      the published studies: their cells, what was published, and what is found today
 //	stripnet   the traffic of the study sais: strips read from servers over TCP
-//	netns      network namespaces, their wires and connections, features of interfaces; it talks to the kernel itself, so
+//	netns      network namespaces, their wires and connections, interfaces in any of them; it talks to the kernel itself, so
 //	           that package kernel has nothing that only a study needs
 //	steer      packets of chosen flows handed to a CPU, by XDP
 //	hint       the CPU of a consumer travels with its TCP connections

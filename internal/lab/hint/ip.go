@@ -9,7 +9,7 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"piton/internal/bpf/object"
-	"piton/internal/kernel/netdev"
+	"piton/internal/lab/netns"
 )
 
 // set prepares the object for the carrier.
@@ -22,7 +22,7 @@ func (o Options) set(spec *ebpf.CollectionSpec) error {
 	}
 	smallest := 0
 	for _, index := range o.Interfaces {
-		i, err := netdev.Find(index)
+		i, err := netns.Find(index)
 		if err != nil {
 			return err
 		}

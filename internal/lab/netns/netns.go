@@ -1,5 +1,5 @@
 // Package netns makes network namespaces of piton's own, the wires between them and the
-// connections over these. Start at New.
+// connections over these, and reads interfaces in any. Start at New.
 package netns
 
 import (
@@ -60,12 +60,15 @@ func mountSysfs() (int, error) {
 
 // Do works on a thread of its own that is in the namespace, and ends with the work.
 func (n *Namespace) Do(work func() error) error {
-	return kernel.OnThread(func() error {
-		if err := unix.Setns(int(n.file.Fd()), unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("enter a network namespace: %w", os.NewSyscallError("setns", err))
-		}
-		return work()
-	})
+	return kernel.OnThread(func() error { return enter(n.file, work) })
+}
+
+// enter works in a network namespace, where the calling thread stays.
+func enter(namespace *os.File, work func() error) error {
+	if err := unix.Setns(int(namespace.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("enter a network namespace: %w", os.NewSyscallError("setns", err))
+	}
+	return work()
 }
 
 // WriteSetting writes a file below /sys/class/net as the namespace has it, such as

@@ -9,7 +9,7 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"piton/internal/bpf/object"
-	"piton/internal/kernel/netdev"
+	"piton/internal/lab/netns"
 )
 
 // Mode is where in the kernel packets are looked at.
@@ -34,14 +34,14 @@ type Interface struct {
 }
 
 // find looks at the interfaces of the calling thread's network namespace.
-func find(indices []int) ([]netdev.Interface, error) {
-	var all []netdev.Interface
+func find(indices []int) ([]netns.Interface, error) {
+	var all []netns.Interface
 	for _, index := range indices {
-		i, err := netdev.Find(index)
+		i, err := netns.Find(index)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", steerName, err)
 		}
-		if i.XDP != 0 {
+		if i.Xdp.Attached {
 			return nil, occupied(i)
 		}
 		all = append(all, i)
@@ -50,9 +50,9 @@ func find(indices []int) ([]netdev.Interface, error) {
 }
 
 // occupied names the program in the way.
-func occupied(i netdev.Interface) error {
-	program := fmt.Sprintf("program %d", i.XDP)
-	if p, err := ebpf.NewProgramFromID(ebpf.ProgramID(i.XDP)); err == nil {
+func occupied(i netns.Interface) error {
+	program := fmt.Sprintf("program %d", i.Xdp.ProgId)
+	if p, err := ebpf.NewProgramFromID(ebpf.ProgramID(i.Xdp.ProgId)); err == nil {
 		if info, err := p.Info(); err == nil && info.Name != "" {
 			program = fmt.Sprintf("%s (%s)", info.Name, program)
 		}
@@ -61,7 +61,7 @@ func occupied(i netdev.Interface) error {
 	return &object.Refusal{What: steerName, Why: i.Name + " has another XDP program already: " + program, Need: "to detach that one"}
 }
 
-func (s *Steering) attach(devices []netdev.Interface, o Options) error {
+func (s *Steering) attach(devices []netns.Interface, o Options) error {
 	for _, d := range devices {
 		i := Interface{Index: d.Index, Name: d.Name, Mode: Native}
 		if o.Mode == Generic {
@@ -88,7 +88,7 @@ func (s *Steering) attach(devices []netdev.Interface, o Options) error {
 	return nil
 }
 
-func (s *Steering) generic(d netdev.Interface, why string, o Options) (link.Link, error) {
+func (s *Steering) generic(d netns.Interface, why string, o Options) (link.Link, error) {
 	if o.Mode == Native {
 		return nil, notNative(d, why)
 	}
@@ -98,9 +98,9 @@ func (s *Steering) generic(d netdev.Interface, why string, o Options) (link.Link
 	}
 	l, err := s.hook(d, link.XDPGenericMode)
 	if err != nil {
-		if now, gone := netdev.Find(d.Index); gone != nil {
+		if now, gone := netns.Find(d.Index); gone != nil {
 			return nil, fmt.Errorf("%s: %w", steerName, gone)
-		} else if now.XDP != 0 {
+		} else if now.Xdp.Attached {
 			return nil, occupied(now)
 		}
 		return nil, fmt.Errorf("attach to %s: %w", d.Name, err)
@@ -116,18 +116,18 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func (s *Steering) hook(d netdev.Interface, flags link.XDPAttachFlags) (link.Link, error) {
+func (s *Steering) hook(d netns.Interface, flags link.XDPAttachFlags) (link.Link, error) {
 	return link.AttachXDP(link.XDPOptions{Program: s.Objects.Programs["steer_packet"], Interface: d.Index, Flags: flags})
 }
 
 // lossy says why packets that are redirected in the driver would not arrive, "" if they
 // would: the other end of a veth(4) leaves checksums to this one, and a redirected packet
 // does not have the note that says so.
-func lossy(d netdev.Interface, policy Policy) string {
+func lossy(d netns.Interface, policy Policy) string {
 	if d.Kind != "veth" || policy == Pass {
 		return ""
 	}
-	on, peer, err := netdev.PeerTxChecksum(d)
+	on, peer, err := netns.PeerTxChecksum(d)
 	switch {
 	case err != nil:
 		return "whether the other end of " + d.Name + " leaves out checksums could not be read (" + err.Error() + "), and native XDP would lose such packets"
@@ -145,7 +145,7 @@ func (s *Steering) gone() error {
 			continue // closed meanwhile
 		}
 		if x := info.XDP(); x != nil && x.Ifindex == 0 {
-			all = append(all, fmt.Errorf("%s: %s: %w", steerName, s.Interfaces[i].Name, netdev.ErrGone))
+			all = append(all, fmt.Errorf("%s: %s: %w", steerName, s.Interfaces[i].Name, netns.ErrGone))
 		}
 	}
 	return errors.Join(all...)

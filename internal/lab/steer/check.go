@@ -3,7 +3,7 @@ package steer
 import (
 	"piton/internal/bpf/object"
 	"piton/internal/kernel"
-	"piton/internal/kernel/netdev"
+	"piton/internal/lab/netns"
 )
 
 // Check reports why Open would not work, as far as that shows without attaching anything: a
@@ -32,6 +32,6 @@ func Check(o Options) error {
 	})
 }
 
-func notNative(d netdev.Interface, why string) error {
+func notNative(d netns.Interface, why string) error {
 	return &object.Refusal{What: steerName, Why: "native XDP is not to be had on " + d.Name + ": " + why}
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf/bpftest"
-	"piton/internal/kernel/netdev"
 	"piton/internal/lab/netns"
 )
 
@@ -59,8 +58,8 @@ func TestKillInTheMiddleOfATransfer(t *testing.T) {
 func (w wire) attached(tb testing.TB) (program uint32) {
 	tb.Helper()
 	require.NoError(tb, w.near.Do(func() error {
-		i, err := netdev.Find(w.index)
-		program = i.XDP
+		i, err := netns.Find(w.index)
+		program = i.Xdp.ProgId
 		return err
 	}))
 	return program

@@ -14,7 +14,6 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/feature"
 	"piton/internal/kernel"
-	"piton/internal/kernel/netdev"
 	"piton/internal/lab/netns"
 )
 
@@ -63,7 +62,7 @@ func TestNativeIsLeftWhereItWouldLosePackets(t *testing.T) {
 func TestInterfaceIsGone(t *testing.T) {
 	w := newWire(t)
 	_, err := w.tryOpen(Options{Interfaces: []int{w.index + 1000}, Policy: Current, CPUs: online(t)})
-	require.ErrorIs(t, err, netdev.ErrGone)
+	require.ErrorIs(t, err, netns.ErrGone)
 	require.EqualError(t, err, "steering of packets: interface "+strconv.Itoa(w.index+1000)+": it is not there")
 
 	s := w.open(t, Options{Policy: Current, CPUs: online(t)})

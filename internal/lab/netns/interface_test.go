@@ -1,12 +1,10 @@
-package netdev
+package netns
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"piton/internal/lab/netns"
 )
 
 func TestFind(t *testing.T) {
@@ -15,15 +13,15 @@ func TestFind(t *testing.T) {
 	assert.Equal(t, 1, lo.Index)
 	assert.Equal(t, "lo", lo.Name)
 	assert.Positive(t, lo.MTU)
-	assert.Equal(t, -1, lo.PeerNamespace)
+	assert.Equal(t, -1, lo.NetNsID)
 	_, err = Find(1 << 30)
 	require.ErrorIs(t, err, ErrGone)
 }
 
 func TestOtherEnd(t *testing.T) {
-	var both [2]*netns.Namespace
+	var both [2]*Namespace
 	for i := range both {
-		n, err := netns.New()
+		n, err := New()
 		if err != nil {
 			t.Skip("no network namespaces here: ", err)
 		}
@@ -37,11 +35,11 @@ func TestOtherEnd(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, both[0].Do(func() error {
 		for _, on := range []bool{true, false} {
-			require.NoError(t, both[1].SetOffload("there", netns.TxChecksum, on))
+			require.NoError(t, both[1].SetOffload("there", TxChecksum, on))
 			i, err := Find(index)
 			require.NoError(t, err)
 			assert.Equal(t, "veth", i.Kind)
-			assert.GreaterOrEqual(t, i.PeerNamespace, 0)
+			assert.GreaterOrEqual(t, i.NetNsID, 0)
 			got, name, err := PeerTxChecksum(i)
 			require.NoError(t, err)
 			assert.Equal(t, "there", name)
@@ -49,13 +47,4 @@ func TestOtherEnd(t *testing.T) {
 		}
 		return nil
 	}))
-}
-
-func TestAttributesThatAreCutShort(t *testing.T) {
-	whole := []byte{8, 0, 3, 0, 'l', 'o', 0, 0, 8, 0, 4, 0, 1, 0, 0, 0}
-	assert.Len(t, attributes(whole), 2)
-	for n := range whole {
-		assert.LessOrEqual(t, len(attributes(whole[:n])), 1)
-	}
-	assert.Empty(t, attributes([]byte{0, 0, 3, 0}), "a length of 0 is no endless loop")
 }
