@@ -11,7 +11,7 @@ import (
 // Columns is every column, in the order in which a chooser lists them.
 var Columns = withoutOdd(slices.Concat(identityColumns(), schedulerColumns(), figureColumns(), extraColumns()))
 
-// ofStat are the columns of figures that /proc/PID/stat has and nothing else.
+// ofStat are the columns of figures that /proc/PID/stat has and nothing else; a test finds one that is missing.
 var ofStat = []string{"ppid", "start_ticks", "start", "priority", "nice", "policy", "rtprio", "cpu", "node", "threads",
 	"minor_faults", "major_faults", "class", "mem_percent", "rss_bytes", "time_s"}
 

@@ -91,7 +91,8 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// A task may take blanks for its name and its command line.
+// TestFiguresOfACutStatFileAreUnknown also finds a column of that file that ofStat lacks: it
+// tells figures of such a task.
 func TestFiguresOfACutStatFileAreUnknown(t *testing.T) {
 	m := testModel()
 	m.Sample.Tasks[1].Odd = true
@@ -105,10 +106,19 @@ func TestFiguresOfACutStatFileAreUnknown(t *testing.T) {
 			assert.Equal(t, "/proc/PID/stat of this task is cut or malformed", c.Why(r), c.ID)
 		}
 	}
+	other := testModel()
+	task := other.Sample.Tasks[1]
+	task.Odd, task.PPID, task.StartTicks, task.UserTicks, task.SystemTicks, task.RSSPages = true, 7, 7, 7, 7, 7
+	task.MinorFaults, task.MajorFaults, task.Priority, task.Policy, task.Nice, task.RTPrio, task.LastCPU = 7, 7, 7, kernel.Batch, 7, 7, 7
+	for i := range Columns {
+		c := &Columns[i]
+		assert.Equal(t, c.Value(r), c.Value(Row{M: other, I: 1}), "%s shows a figure of a stat file that is cut or malformed: add it to ofStat", c.ID)
+	}
 	name, _ := Lookup("comm")
 	assert.Equal(t, "nqueens", name.Value(r))
 }
 
+// A task may take blanks for its name and its command line.
 func TestABlankNameIsSeen(t *testing.T) {
 	for _, id := range []sample.Identity{{Comm: "   ", Cmdline: "  "}, {}} {
 		s := &sample.Sample{Tasks: []*sample.Task{{TID: 9, TGID: 9, ID: &id}}}
