@@ -46,6 +46,7 @@ func TestDefaultsAreValid(t *testing.T) {
 		values, err := w.Parse(nil)
 		require.NoError(t, err, w.Name)
 		require.NoError(t, w.Validate(values), w.Name)
+		assert.Contains(t, values, w.Length, "%s: Length must name a Param: answers say to use a larger one", w.Name)
 		again, err := w.Parse(w.Args(values))
 		require.NoError(t, err, w.Name)
 		assert.Equal(t, values, again, w.Name)

@@ -62,7 +62,7 @@ func TestForecastOfAnotherLength(t *testing.T) {
 func TestDefaultPlacementsAreTheWorkloadsOwn(t *testing.T) {
 	for _, w := range workloads.All {
 		all := DefaultPlacements(w, true)
-		assert.Len(t, all, len(w.Placements), w.Name)
+		assert.Len(t, all, len(w.Placements), "%s needs Placements, the base first", w.Name)
 		assert.Equal(t, Normal, all[0], w.Name)
 		for _, p := range DefaultPlacements(w, false) {
 			spec, err := ParsePlacement(string(p))

@@ -37,7 +37,8 @@ func TestEveryCommandIsKnownToLookOrToChange(t *testing.T) {
 				continue
 			}
 			changes := slices.Contains(changing, path)
-			assert.True(t, slices.Contains(readOnlyCommands, path) != changes, "piton %s", path)
+			assert.True(t, slices.Contains(readOnlyCommands, path) != changes,
+				"piton %s must be in readOnlyCommands (readonly.go) if it changes nothing, else in changing (above)", path)
 			if !changes { // else what is below is gone with it
 				walk(sub)
 			}

@@ -136,7 +136,9 @@ func (v *validator) lines(out string, what any, families ...string) {
 		}
 		properties := v.kinds[line].Properties
 		for name := range object {
-			assert.Contains(v.t, properties, name, "%v: %s is not in the schema of %s", what, name, line)
+			if properties[name] == nil {
+				v.t.Errorf("%v: %s is not in the schema of %s: make golden adds new names", what, name, line)
+			}
 		}
 	}
 }
