@@ -108,9 +108,11 @@ pictures: ## rewrite the README's pictures, a moving one and stills, from piton 
 man: ## write the manual pages of every command and topic to bin/man (MANPATH=bin/man man piton)
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(GO) run ./internal/cli/manpages bin/man
 
-generate: ## rewrite the generated parts of the help's pages and, with the clang that made them, the eBPF objects
+pages: ## rewrite the generated parts of the help's pages
+	$(GO) test ./cmd/piton -run '^TestReadmeIsGenerated$$' -update
+
+generate: pages ## the same and, with the clang that made them, the eBPF objects (minutes)
 	$(GO) generate ./internal/bpf
-	$(GO) test ./cmd/piton -run TestReadmeIsGenerated -update
 
 guests: ## run what needs many CPUs or other kernels in ../shared/vm, where that is (GUESTS=full, weekly, changed or names)
 	@if [ -x ../shared/vm/run ]; then \
@@ -145,4 +147,4 @@ truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and 
 expected: ## what piton expects of each CPU, and what a probe then gets there, which runs for EXPECTED ms (5 minutes)
 	PITON_TEST_EXPECTED=$(EXPECTED) $(GO) test ./internal/model -run '^TestExpected$$' -count=1 -timeout 60m -v
 
-.PHONY: help build run test quick full flaky weekly fmt arm64 ordinary long lab race lint fuzz golden pictures man generate guests simulate simulate-defects bench cost truth expected
+.PHONY: help build run test quick full flaky weekly fmt arm64 ordinary long lab race lint fuzz golden pictures man pages generate guests simulate simulate-defects bench cost truth expected

@@ -32,7 +32,7 @@ func TestReadmeIsGenerated(t *testing.T) {
 		if *update {
 			require.NoError(t, os.WriteFile(file, []byte(want), 0o644))
 		}
-		assert.Equal(t, want, read(t, file), "%s: run `make generate`", file)
+		assert.Equal(t, want, read(t, file), "%s: run `make pages`", file)
 	}
 }
 

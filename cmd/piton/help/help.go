@@ -1,5 +1,5 @@
 // Package help holds the pages of `piton help TOPIC`, which README.md links to. What
-// stands between their markers is made by package cli; `make generate` rewrites it.
+// stands between their markers is made by package cli; `make pages` rewrites it.
 package help
 
 import "embed"
