@@ -15,14 +15,16 @@
 //     tasks (Tuner.again). The confirmation must cover it.
 //   - It holds each process, so that its number cannot be used again unseen, and reads the
 //     old values once more (refresh).
-//   - It refuses what another piton's search sets in turn at the moment (refuseDuringTrial).
+//   - It fails, with nothing changed, if another piton's search sets one of them in turn at
+//     the moment (refuseDuringTrial).
 //   - It arms a guard, if the change is to be reverted unless somebody confirms it.
 //   - It writes the journal (begin). What cannot be recorded is not made, but for an undo
-//     where the disk is full.
+//     where the disk takes nothing more. A Tuner without a journal (Local) records nothing;
+//     what a rescue and a guard have made is recorded afterwards (Record).
 //   - It makes the changes one by one (one, in apply.go): compare, write, read back.
-//   - It looks for threads born meanwhile, until two looks find no new one (newthreads.go), and
-//     asks a plan over all tasks what else there is (matchall.go). Those are recorded, too,
-//     before they are made (more).
+//   - It looks for threads born meanwhile, until two looks in a row find no new one, for
+//     5 s at most (newthreads.go), and asks a plan over all tasks what else there is
+//     (matchall.go). Those are recorded, too, before they are made (more).
 //   - It ends the guards of what is undone (endGuards), and records what became of each change
 //     (end). Without that record, an undo compares every value with the one that was meant.
 //
@@ -31,9 +33,10 @@
 // day (as_daemon.go).
 //
 // An undo goes back over its entries, the newest first. Where the value in force is what
-// they left, it sets what they found; else it refuses. Tasks born since that have exactly
-// what was set get what was there before (inherited.go). Revert undoes one entry for a
-// guard, without the journal, and without waiting for anybody (revert.go).
+// they left, it sets what they found; else it refuses, unless forced. Threads of the same
+// process, and children, born since that have exactly what was set get what was there before
+// (inherited.go). Revert undoes one entry for a guard, without the journal; it waits 250 ms
+// for the lock, and goes on without it (revert.go).
 //
 // Start at Tuner.
 package change
