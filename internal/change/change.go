@@ -15,8 +15,7 @@
 //     tasks (Tuner.again). The confirmation must cover it.
 //   - It holds each process, so that its number cannot be used again unseen, and reads the
 //     old values once more (refresh).
-//   - It fails, with nothing changed, if another piton's search sets one of them in turn at
-//     the moment (refuseDuringTrial).
+//   - It refuses what another piton's search sets in turn at the moment (refuseDuringTrial).
 //   - It arms a guard, if the change is to be reverted unless somebody confirms it.
 //   - It writes the journal (begin). What cannot be recorded is not made, but for an undo
 //     where the disk takes nothing more. A Tuner without a journal (Local) records nothing;
