@@ -53,45 +53,22 @@ func Synthetic(spec Spec) *topology.Topology {
 	s := spec.filled()
 	offline, isolated := mustParse(s.Offline), mustParse(s.Isolated)
 	var cpus []topology.CPU
-	var nodes []topology.Node
-	var caches []topology.Cache
 	for n := range s.Nodes {
-		node := topology.Node{ID: s.node(n), MemoryBytes: 16 << 30, Distances: s.distances(n), Allowed: true}
-		for l := range s.LLCsPerNode {
-			llc := s.llc(n, l).AndNot(offline)
-			node.CPUs = node.CPUs.Or(llc)
-			if !llc.Empty() {
-				caches = append(caches, topology.Cache{Level: 3, Type: "Unified", SizeBytes: 32 << 20, CPUs: llc})
-			}
-		}
 		for c := range s.CoresPerLLC * s.LLCsPerNode {
 			core := s.core(n, c)
-			if up := core.AndNot(offline); !up.Empty() {
-				for _, kind := range []string{"Data", "Instruction"} {
-					caches = append(caches, topology.Cache{Level: 1, Type: kind, SizeBytes: 32 << 10, CPUs: up})
-				}
-				caches = append(caches, topology.Cache{Level: 2, Type: "Unified", SizeBytes: 1 << 20, CPUs: up})
-			}
 			for id := range core.All() {
 				cpu := topology.CPU{ID: id, Node: -1}
 				if !offline.Has(id) {
-					llc := s.llc(n, c/s.CoresPerLLC).AndNot(offline)
 					cpu = topology.CPU{ID: id, Online: true, Isolated: isolated.Has(id), Kind: s.kind(c),
-						Core: core.AndNot(offline), LLC: llc, Node: node.ID}
+						Core: core.AndNot(offline), LLC: s.llc(n, c/s.CoresPerLLC).AndNot(offline), Node: s.node(n)}
 				}
 				cpus = append(cpus, cpu)
 			}
 		}
-		nodes = append(nodes, node)
 	}
-	for i := range cpus {
-		for _, n := range nodes {
-			if cpus[i].Online && n.ID == cpus[i].Node {
-				cpus[i].Package, cpus[i].Die = n.CPUs, n.CPUs
-			}
-		}
-	}
-	return topology.New(topology.Topology{CPUs: cpus, Nodes: nodes, Caches: caches, NohzFull: mustParse(s.NohzFull)})
+	t := topology.Describe(cpus, 16<<30, 20)
+	t.NohzFull = mustParse(s.NohzFull)
+	return t
 }
 
 func (s Spec) filled() Spec {
@@ -109,22 +86,6 @@ func (s Spec) node(n int) topology.NodeID {
 		return s.NodeIDs[n]
 	}
 	return topology.NodeID(n)
-}
-
-// distances are 10 to itself, 20 to the neighbour in the same half, else 32.
-func (s Spec) distances(from int) map[topology.NodeID]int {
-	out := map[topology.NodeID]int{}
-	for to := range s.Nodes {
-		switch {
-		case to == from:
-			out[s.node(to)] = 10
-		case to/2 == from/2:
-			out[s.node(to)] = 20
-		default:
-			out[s.node(to)] = 32
-		}
-	}
-	return out
 }
 
 // core returns the CPUs of core c of node n, both counted from 0.
