@@ -320,7 +320,7 @@ func TestSteeringEndsWithAReason(t *testing.T) {
 		{"interface down", PolicyCurrent, func(n *network) { n.link("lo", 1, false) }, "interface lo went down"},
 		{"interface removed", PolicyCurrent, func(n *network) { _ = os.Remove(filepath.Join(n.Dir, "sys/class/net/lo/ifindex")) }, "interface lo was removed"},
 		{"interface replaced", PolicyCurrent, func(n *network) { n.link("lo", 7, true) }, "interface lo was replaced by another one with its name"},
-		{"process ended", PolicyCurrent, func(n *network) { n.End(10) }, ""},
+		{"process ended", PolicyCurrent, func(n *network) { n.Kill(10) }, ""},
 		{"number reused", PolicyCurrent, func(n *network) { n.Replace(10, 10, "other") }, ""},
 		{"CPU offline", PolicyDedicated, func(n *network) { n.Machine.Write("sys/devices/system/cpu/online", "0-2\n") }, "CPU 3 went offline"},
 		{"set by others", PolicyDedicated, func(n *network) { n.Settings.Put(loRPS, "00000001\n") }, "changed by someone else meanwhile"},

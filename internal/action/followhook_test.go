@@ -154,7 +154,7 @@ func TestProgramsKnowTheTargets(t *testing.T) {
 		n.ask.Targets = append(n.ask.Targets, change.Target{TID: 11})
 		s, err := n.lookAt(t)
 		require.NoError(t, err)
-		require.NoError(t, s.Run(t.Context(), 10*time.Second, func(Seen) { n.End(10) }))
+		require.NoError(t, s.Run(t.Context(), 10*time.Second, func(Seen) { n.Kill(10) }))
 		assert.Equal(t, [][]kernel.TID{{11}}, f.targets)
 
 		n, f = onCard(t, PolicyRequest)

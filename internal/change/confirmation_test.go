@@ -41,7 +41,7 @@ func TestRealTimeOnAnIdleTaskIsNoDanger(t *testing.T) {
 func TestRealTimeOnABusyTaskNeedsConsent(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
-	m.Runs[10] = always
+	m.Tasks[10].Runs = always
 	tuner := m.Tuner(bare)
 	p := plan(t, tuner, changetest.One(fifo, 10))
 	assert.Equal(t, "10 (job) is busy all the time; with FIFO:10 a busy task has its CPU for itself, and ordinary tasks there get 5 % of it", p.Danger())
@@ -63,7 +63,7 @@ func TestRealTimeOnABusyTaskNeedsConsent(t *testing.T) {
 func TestFairServerLeavesOrdinaryTasksTheirPart(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
-	m.Runs[10] = always
+	m.Tasks[10].Runs = always
 	m.Sysctls["kernel/sched_rt_runtime_us"] = 1_000_000
 	assert.Contains(t, plan(t, m.Tuner(bare), changetest.One(fifo, 10)).Danger(), "ordinary tasks there get nothing")
 	for _, release := range []string{"6.12.117", "7.2.12", "7.3.4"} {
@@ -85,7 +85,7 @@ func TestRealTimeOnEveryCPUAsksFirst(t *testing.T) {
 	tids := []kernel.TID{10, 20, 30, 40}
 	for _, tid := range tids {
 		m.Spawn(tid, tid)
-		m.Runs[tid] = always
+		m.Tasks[tid].Runs = always
 	}
 	tuner := m.Tuner(bare)
 	p := plan(t, tuner, changetest.One(fifo, tids...))
@@ -207,7 +207,7 @@ func TestAGuardOfNothingIsDismissed(t *testing.T) {
 	g := &guards{}
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: g})
 	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
-	m.Before("SetAffinity", 10, func() { m.End(10) })
+	m.Before("SetAffinity", 10, func() { m.Kill(10) })
 	outcome, err := tuner.Apply(t.Context(), p, change.Confirmation{RevertAfter: time.Second})
 	require.NoError(t, err)
 	assert.True(t, g.dismissed)

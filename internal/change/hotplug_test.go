@@ -102,7 +102,7 @@ func TestAnotherPinIsNotTheKernels(t *testing.T) {
 	m, j, tuner := journalled(t, 10)
 	apply(t, tuner, pinTo(3, 10))
 	m.SetOnline(without3)
-	m.Create(10, kernelfake.Task{TGID: 10, Start: 1010, Affinity: cpuset.Of(0, 1)})
+	m.Tasks[10].Affinity = cpuset.Of(0, 1)
 	assert.Equal(t, []string{"changed by someone else"}, states(t, j, tuner))
 	assert.Empty(t, tuner.LapsedPin(threads(m, 10)))
 }
@@ -157,15 +157,15 @@ func TestKernelThreadGetsTheOfflineCPUBack(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, whole, has(), "by the guard, while it is offline")
 
-	m.Create(30, kernelfake.Task{TGID: 30, Start: 1030, Affinity: without3})
+	m.Tasks[30].Affinity = without3
 	apply(t, tuner, pinTo(1, 2, 20, 30, 40))
 	m.SetOnline(withAll)
 	outcome := undo(t, tuner, change.UndoRequest{Last: 1})
 	assert.Equal(t, change.AllDone, outcome.Verdict())
 	assert.Equal(t, whole, has(), "once it is back")
 
-	m.Create(2, kernelfake.Task{TGID: 2, Start: 1002, Affinity: without3})
-	m.Create(30, kernelfake.Task{TGID: 30, Start: 1030, Affinity: without3})
+	m.Tasks[2].Affinity = without3
+	m.Tasks[30].Affinity = without3
 	m.SetOnline(without3)
 	apply(t, tuner, pinTo(1, 30))
 	m.SetOnline(withAll)
@@ -200,7 +200,7 @@ func TestSeveralPinsThatWentOffline(t *testing.T) {
 	m.SetOnline(cpuset.Of(0, 1))
 	assert.Equal(t, []string{"1 of 3 in force"}, states(t, j, tuner))
 	assert.Equal(t, "pin of 2 threads to CPU 2 no longer in force (entry 1): CPU 2 went offline", tuner.LapsedPin(threads(m, 10, 11, 12)))
-	m.End(10)
+	m.Kill(10)
 	m.Spawn(10, 10)
 	m.Tasks[10].State = 'R'
 	assert.Equal(t, []string{"no longer in force (CPUs 2-3 went offline)"}, states(t, j, tuner))

@@ -121,7 +121,7 @@ func TestOldValueIsOfTheThreadItself(t *testing.T) {
 	tuner := h.tuner(o)
 	p := plan(t, tuner, pin(change.ScopeProcess, cpuset.Of(1), 10))
 	h.Before("SetAffinity", 10, func() {
-		h.End(11)
+		h.Kill(11)
 		h.SpawnAs(20, 11, kernelfake.Task{Affinity: cpuset.Of(0, 3), Start: 2000})
 		h.affinity = map[kernel.TID]func() error{11: func() error {
 			h.Replace(10, 11, "job")
@@ -170,7 +170,7 @@ func TestApplyThreadsThatEndAreNoFailure(t *testing.T) {
 	tuner := m.Tuner(bare)
 	requests := append(pin(change.ScopeProcess, cpuset.Of(1), 10, 20), pin(change.ScopeThread, cpuset.Of(1), 21)...)
 	p := plan(t, tuner, requests)
-	m.Before("SetAffinity", 10, func() { m.End(11); m.End(21) })
+	m.Before("SetAffinity", 10, func() { m.Kill(11); m.Kill(21) })
 	assert.Equal(t, []string{
 		"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged", "affinity 0-3 to 1: done", "affinity 0-3 to 1: failed",
 	}, brief(applyPlan(t, tuner, p).Changes), "unless that very thread was asked for")
@@ -187,7 +187,7 @@ func TestPlanLeavesOutThreadsThatEnded(t *testing.T) {
 	assert.Equal(t, []string{"affinity 0-3 to 2: done"}, brief(outcome.Changes))
 	assert.Equal(t, kernel.TID(11), outcome.Changes[0].TID)
 
-	m.Kill(11) // it ends after it was listed
+	m.Before("Affinity", 11, func() { m.Kill(11) }) // it ends after it was listed
 	p := plan(t, m.Tuner(bare), pin(change.ScopeProcess, cpuset.Of(2), 10))
 	assert.Equal(t, []string{"affinity  to 2: refused"}, brief(p.Changes))
 	assert.Equal(t, "10 has ended", p.Changes[0].Reason)
@@ -201,7 +201,7 @@ func TestEndOfAChildInATree(t *testing.T) {
 	m.Tasks[20].PPID = 10
 	tuner := m.Tuner(bare)
 	p := plan(t, tuner, pin(change.ScopeTree, cpuset.Of(1), 10))
-	m.End(20)
+	m.Kill(20)
 	outcome := applyPlan(t, tuner, p)
 	assert.Equal(t, []string{"affinity 0-3 to 1: done", "affinity 0-3 to 1: unchanged"}, brief(outcome.Changes))
 	assert.Equal(t, "it ended meanwhile", outcome.Changes[1].Reason)
@@ -222,7 +222,7 @@ func TestNewbornOfAReusedNumber(t *testing.T) {
 	p := plan(t, tuner, requests)
 	m.OnList = func(kernel.TID) {
 		if len(m.Calls()) == 6 && m.Tasks[20].PPID == 10 {
-			m.End(20)
+			m.Kill(20)
 			m.SpawnAs(20, 20, kernelfake.Task{Affinity: cpuset.Of(1), Start: 2000})
 			m.Tasks[20].PPID = 30
 		}

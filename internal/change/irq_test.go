@@ -15,7 +15,6 @@ import (
 	"piton/internal/change/changetest"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kernelfake"
 	"piton/internal/procfs"
 )
 
@@ -82,12 +81,12 @@ func TestThreadThatFollowedItsLineIsNoDrift(t *testing.T) {
 	m, _, tuner := journalled(t)
 	_, move := threaded(m, 0, cpuset.Of(1, 2))
 	apply(t, tuner, move)
-	m.Create(77, kernelfake.Task{Affinity: cpuset.Of(1)})
+	m.Tasks[77].Affinity = cpuset.Of(1)
 	outcome := undo(t, tuner, change.UndoRequest{All: true})
 	assert.Equal(t, []string{"affinity 1 to 0-3: done", "irq-affinity 1-2 to 0-3: done"}, brief(outcome.Changes))
 
 	apply(t, tuner, move)
-	m.Create(77, kernelfake.Task{Affinity: cpuset.Of(3)}) // but this is
+	m.Tasks[77].Affinity = cpuset.Of(3) // but this is
 	outcome = undo(t, tuner, change.UndoRequest{All: true})
 	assert.Equal(t, []string{"affinity 3 to 0-3: refused", "irq-affinity 1-2 to 0-3: done"}, brief(outcome.Changes))
 }

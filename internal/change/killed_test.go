@@ -178,7 +178,7 @@ func TestUndoAfterAKillBelievesThoseThatLive(t *testing.T) {
 	require.True(t, dies(t, change.New(dying), p), "between the two threads")
 	require.Equal(t, 10, m.Task(10).Attr.Nice)
 
-	m.End(11)
+	m.Kill(11)
 	m.SpawnAs(30, 30, kernelfake.Task{Affinity: cpuset.Of(0, 1, 2, 3), Attr: kernel.SchedAttr{Nice: 10}, Start: 20000})
 	m.Tasks[30].PPID = 10
 	undo(t, m.Tuner(o), change.UndoRequest{All: true})

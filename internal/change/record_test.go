@@ -215,7 +215,7 @@ func TestRecordAfterwards(t *testing.T) {
 	m.Spawn(20, 20)
 	without := m.Tuner(bare)
 	p := plan(t, without, pin(change.ScopeProcess, cpuset.Of(1), 10, 20))
-	m.End(20)
+	m.Kill(20)
 	outcome := applyPlan(t, without, p)
 	_, err := without.Record(p, outcome)
 	require.ErrorIs(t, err, change.ErrNoJournal)

@@ -314,7 +314,7 @@ func TestTrialOfWhatEnds(t *testing.T) {
 	m.Spawn(10, 10)
 	_, err := tryCPUs(t, m, &guards{}, func(set change.SetCandidate) error {
 		require.NoError(t, set(change.All(2)))
-		m.End(10)
+		m.Kill(10)
 		return set(change.All(1))
 	})
 	assert.ErrorIs(t, err, attr.ErrGone)

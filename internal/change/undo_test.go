@@ -206,7 +206,7 @@ func TestUndoAfterAGuardFindsNewborns(t *testing.T) {
 func TestUndoSaysWhatIsGone(t *testing.T) {
 	m, j, tuner := journalled(t, 10, 20)
 	apply(t, tuner, pinTo(1, 10, 20))
-	m.End(10)
+	m.Kill(10)
 	m.Replace(20, 20, "other") // another process with the number
 	calls := len(m.Calls())
 	outcome := undo(t, tuner, change.UndoRequest{Last: 1})

@@ -17,7 +17,7 @@ func (m *Machine) makeRoot() error {
 	if err != nil {
 		return err
 	}
-	m.proc = kernelfake.Proc{Dir: root, Settings: m.files, Uptime: m.uptime, Read: m.read, List: m.list}
+	m.proc = kernelfake.Proc{Dir: root, Settings: m.files, Uptime: m.uptime, Read: m.read, List: m.fake.List}
 	all := m.all().String() + "\n"
 	files := map[string]string{
 		"sys/devices/system/cpu/online":                        all,

@@ -71,14 +71,14 @@ func TestRefusalsSayWhy(t *testing.T) {
 			want:  "it is a zombie: it has ended and waits for its parent to collect it, so nothing of it will ever run"},
 		{name: "cpuset", set: cpus(3), rights: true, status: attr.Failed,
 			setup: func(m *changetest.Machine) {
-				m.Create(10, kernelfake.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1)})
+				m.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0, 1), Cpuset: cpuset.Of(0, 1)})
 				m.Write("proc/10/cgroup", "3:cpuset:/web\n0::/\n")
 				m.Write("sys/fs/cgroup/cpuset/web/cpuset.effective_cpus", "0-1\n")
 			},
 			want: "its cgroup /web allows only CPUs 0-1, and 3 is outside; choose among those, or widen the group's cpuset.cpus"},
 		{name: "cpuset of version 2, from the group above", set: cpus(3), rights: true, status: attr.Failed,
 			setup: func(m *changetest.Machine) {
-				m.Create(10, kernelfake.Task{Affinity: cpuset.Of(0), Cpuset: cpuset.Of(0)})
+				m.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0), Cpuset: cpuset.Of(0)})
 				m.Write("proc/10/cgroup", "0::/box/web\n")
 				m.Write("sys/fs/cgroup/unified/box/cpuset.cpus.effective", "0\n")
 			},
@@ -88,7 +88,7 @@ func TestRefusalsSayWhy(t *testing.T) {
 		{name: "gone", method: "SetAffinity", errno: syscall.ESRCH, set: cpus(1), rights: true, status: attr.Failed,
 			want: "10 has ended", is: attr.ErrGone},
 		{name: "another user's", method: "SetAffinity", errno: syscall.EPERM, set: cpus(1), status: attr.Failed,
-			setup: func(m *changetest.Machine) { m.Owner[10] = 4242424 },
+			setup: func(m *changetest.Machine) { m.Tasks[10].UID = 4242424 },
 			want:  "10 belongs to 4242424; changing others' processes needs CAP_SYS_NICE: " + attr.HowToGetRights, is: attr.ErrNotPermitted},
 		{name: "nice", method: "SetNice", errno: syscall.EACCES, set: attr.SetNice(-5), status: attr.Failed,
 			want: "lowering nice from 0 to -5 needs CAP_SYS_NICE (or a RLIMIT_NICE of at least 25, it is 5; \"nice\" in /etc/security/limits.conf): " + attr.HowToGetRights,
@@ -100,13 +100,13 @@ func TestRefusalsSayWhy(t *testing.T) {
 			want: "DEADLINE:5ms/10ms/10ms needs CAP_SYS_NICE: " + attr.HowToGetRights, is: attr.ErrNotPermitted},
 		{name: "leaving IDLE", method: "SetPolicy", errno: syscall.EPERM, set: policy(t, "other"), status: attr.Failed,
 			setup: func(m *changetest.Machine) {
-				m.Create(10, kernelfake.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{Policy: kernel.Idle}})
+				m.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{Policy: kernel.Idle}})
 			},
 			want: "leaving SCHED_IDLE needs CAP_SYS_NICE (or a RLIMIT_NICE of at least 20, it is 5; \"nice\" in /etc/security/limits.conf): " + attr.HowToGetRights,
 			is:   attr.ErrNotPermitted},
 		{name: "dropping reset-on-fork", method: "SetPolicy", errno: syscall.EPERM, set: policy(t, "other"), status: attr.Failed,
 			setup: func(m *changetest.Machine) {
-				m.Create(10, kernelfake.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{ResetOnFork: true}})
+				m.SpawnAs(10, 10, kernelfake.Task{Affinity: cpuset.Of(0), Attr: kernel.SchedAttr{ResetOnFork: true}})
 			},
 			want: "dropping reset-on-fork needs CAP_SYS_NICE: " + attr.HowToGetRights, is: attr.ErrNotPermitted},
 		{name: "real-time I/O", method: "SetIOPrio", errno: syscall.EPERM, set: rt, status: attr.Failed,
@@ -162,7 +162,7 @@ func TestUnlimitedHints(t *testing.T) {
 func TestRootOfAContainerIsToldSo(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
-	m.Owner[10] = 0
+	m.Tasks[10].UID = 0
 	o := withRights(changetest.NoRights)
 	o.EUID = func() int { return 0 }
 	c := refusal(t, m, o, "SetPolicy", syscall.EPERM, policy(t, "fifo:10"))
@@ -256,7 +256,7 @@ func TestRightsToTrace(t *testing.T) {
 	} {
 		m := changetest.New(t)
 		m.Spawn(10, 10)
-		m.Owner[10] = 4242424
+		m.Tasks[10].UID = 4242424
 		o := withRights(func() (kernel.Capabilities, error) { return 1 << tt.held, nil })
 		c := refusal(t, m, o, "Cookie", syscall.EPERM, attr.SetCookie(attr.CookieValue{New: true}))
 		assert.Equal(t, tt.reason, c.Reason)

@@ -6,7 +6,6 @@ package changetest
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -30,17 +29,12 @@ type Machine struct {
 	*kernelfake.Fake
 	kernelfake.Proc
 	Settings *kernelfake.Files
-	Tasks    map[kernel.TID]*procfs.Stat
-	TGID     map[kernel.TID]kernel.TID
-	Owner    map[kernel.TID]uint32
-	Runs     map[kernel.TID]uint64 // ns added at each look at schedstat
 	OnList   func(pid kernel.TID)  // called before each listing of threads
 	Sysctls  map[string]int64      // beside the usual ones
 	Sessions map[kernel.TID]string // autogroups, for which 0 stands
 	Groups   map[string]int        // their nice values
 
-	t   *testing.T
-	ran map[kernel.TID]uint64
+	t *testing.T
 }
 
 // all are the CPUs of a Machine.
@@ -53,14 +47,11 @@ func New(t *testing.T) *Machine {
 	t.Helper()
 	m := &Machine{
 		Fake: kernelfake.New(t), Settings: kernelfake.NewFiles(), t: t,
-		Tasks: map[kernel.TID]*procfs.Stat{}, TGID: map[kernel.TID]kernel.TID{}, Owner: map[kernel.TID]uint32{},
-		Runs: map[kernel.TID]uint64{}, ran: map[kernel.TID]uint64{}, Sysctls: map[string]int64{
-			"kernel/sched_rt_runtime_us": 950_000, "kernel/sched_rt_period_us": 1_000_000,
-		},
+		Sysctls:  map[string]int64{"kernel/sched_rt_runtime_us": 950_000, "kernel/sched_rt_period_us": 1_000_000},
 		Sessions: map[kernel.TID]string{0: "/autogroup-1"}, Groups: map[string]int{},
 	}
 	m.Store = m.store
-	m.Proc = kernelfake.Proc{Dir: t.TempDir(), Read: m.read, List: m.list}
+	m.Proc = kernelfake.Proc{Dir: t.TempDir(), Read: m.Look, List: m.list}
 	m.Write("sys/devices/system/cpu/present", all.String())
 	m.Write("sys/devices/system/cpu/possible", all.String())
 	m.SetOnline(all)
@@ -85,28 +76,18 @@ func (m *Machine) Spawn(pid, tid kernel.TID) {
 
 // SpawnAs adds a thread of process pid; Start 0 is tick 1000+tid.
 func (m *Machine) SpawnAs(pid, tid kernel.TID, task kernelfake.Task) {
-	if task.TGID = pid; task.Start == 0 {
+	if task.TGID, task.UID = pid, User; task.Start == 0 {
 		task.Start = 1000 + uint64(tid)
 	}
-	m.Tasks[tid] = &procfs.Stat{TID: tid, Comm: []byte("job"), State: 'S', PPID: 1, StartTicks: task.Start}
-	m.TGID[tid] = pid
-	m.Owner[tid] = User
+	task.Stat = procfs.Stat{Comm: []byte("job"), State: 'S', PPID: 1}
 	m.Create(tid, task)
 }
 
 // Replace gives the number of a thread to a new one of process pid, which starts much
 // later.
 func (m *Machine) Replace(pid, tid kernel.TID, comm string) {
-	m.End(tid)
 	m.SpawnAs(pid, tid, kernelfake.Task{Affinity: cpuset.Of(0, 1, 2, 3), Start: 99999})
 	m.Tasks[tid].Comm = []byte(comm)
-}
-
-// End makes a thread end.
-func (m *Machine) End(tid kernel.TID) {
-	delete(m.Tasks, tid)
-	delete(m.TGID, tid)
-	m.Kill(tid)
 }
 
 // SetOnline takes CPUs online and offline. As the kernel does, it gives a task that is runnable
@@ -114,10 +95,9 @@ func (m *Machine) End(tid kernel.TID) {
 func (m *Machine) SetOnline(cpus cpuset.Set) {
 	m.SetOffline(all.AndNot(cpus))
 	m.Write("sys/devices/system/cpu/online", cpus.String())
-	for tid, st := range m.Tasks {
-		if task := m.Task(tid); st.State == 'R' && task.Affinity.And(cpus).Empty() {
+	for _, task := range m.Tasks {
+		if task.State == 'R' && task.Affinity.And(cpus).Empty() {
 			task.Affinity = all
-			m.Create(tid, task)
 		}
 	}
 }
@@ -201,39 +181,20 @@ func (m *Machine) session(pid kernel.TID) string {
 }
 
 // list is the List of Proc.
-func (m *Machine) list(pid kernel.TID) (out []kernel.TID, err error) {
+func (m *Machine) list(pid kernel.TID) ([]kernel.TID, error) {
 	if m.OnList != nil && pid != 0 {
 		m.OnList(pid)
 	}
-	for tid, of := range m.TGID {
-		if of == pid || pid == 0 && tid == of {
-			out = append(out, tid)
-		}
-	}
-	slices.Sort(out)
-	return out, nil
+	return m.Fake.List(pid)
 }
 
-// read is the Read of Proc.
-func (m *Machine) read(file string, tid kernel.TID) (row kernelfake.Row, err error) {
-	st := m.Tasks[tid]
-	if st == nil {
-		return row, kernelfake.Gone(tid)
+// Cgroup is part of attr.Processes: version 1 beside 2 where no file says otherwise.
+func (m *Machine) Cgroup(pid kernel.TID) (procfs.Cgroups, error) {
+	data, err := m.File(fmt.Sprint(pid), "cgroup")
+	if err != nil {
+		data = []byte("3:cpuset:/\n1:cpu:/\n0::/\n")
 	}
-	row = kernelfake.Row{Stat: *st, TGID: m.TGID[tid], UID: m.Owner[tid], CPUs: m.Task(tid).Affinity}
-	switch file {
-	case "schedstat":
-		m.ran[tid] += m.Runs[tid]
-		row.RunNs = m.ran[tid]
-	case "cgroup":
-		data, err := m.File(fmt.Sprint(tid), "cgroup")
-		if err != nil {
-			data = []byte("3:cpuset:/\n1:cpu:/\n0::/\n")
-		}
-		row.Cgroups, err = procfs.ParseCgroup(data)
-		return row, err
-	}
-	return row, nil
+	return procfs.ParseCgroup(data)
 }
 
 // Autogroup is part of attr.Processes.

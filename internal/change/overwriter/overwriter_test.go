@@ -72,7 +72,7 @@ func TestDaemonsThatOverwrite(t *testing.T) {
 func TestNamesOfManyProcesses(t *testing.T) {
 	m := changetest.New(t)
 	for pid := kernel.TID(1); pid <= overwriter.ManyProcesses+1; pid++ {
-		m.TGID[pid] = pid
+		m.Spawn(pid, pid)
 	}
 	m.Write("proc/77/comm", "tuned\n")
 	c := attr.Change{Object: attr.Object{PID: 10, TID: 10}, Attribute: attr.Affinity, Status: attr.Planned}

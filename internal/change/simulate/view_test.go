@@ -141,14 +141,13 @@ func (v view) look(file string, tid kernel.TID) (*task, error) {
 }
 
 // row is the Read of the process's Proc.
-func (v view) row(file string, tid kernel.TID) (row kernelfake.Row, err error) {
+func (v view) row(file string, tid kernel.TID) (row kernelfake.Task, err error) {
 	t, err := v.look(file, tid)
 	if err != nil {
 		return row, err
 	}
-	row = kernelfake.Row{TGID: v.number(t.leader), UID: uint32(v.euid()), Cgroups: procfs.Cgroups{{Path: "/"}},
-		Stat: procfs.Stat{TID: tid, Comm: []byte("task"), State: 'S', PPID: v.number(t.leader.parent), Threads: int32(len(t.leader.threads)),
-			StartTicks: t.start + v.shift}}
+	row = kernelfake.Task{TGID: v.number(t.leader), Start: t.start + v.shift, UID: uint32(v.euid()), Cgroups: procfs.Cgroups{{Path: "/"}},
+		Stat: procfs.Stat{Comm: []byte("task"), State: 'S', PPID: v.number(t.leader.parent), Threads: int32(len(t.leader.threads))}}
 	if t.busy {
 		row.State, row.RunNs = 'R', uint64(v.now)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/procfs"
 )
 
 // T is what the fake needs of *testing.T.
@@ -20,10 +21,15 @@ type T interface {
 	Errorf(format string, args ...any)
 }
 
-// Task is the scheduling state of one fake task.
+// Task is one fake task: what the scheduler has of it, and what else /proc says.
 type Task struct {
-	TGID     kernel.TID // of its process; 0 = it is a thread of whichever is asked
-	Start    uint64     // USER_HZ since boot; 0 = whatever is asked
+	procfs.Stat            // but for TID and StartTicks
+	TGID        kernel.TID // of its process; 0 = it is a thread of whichever is asked
+	Start       uint64     // USER_HZ since boot; 0 = whatever is asked
+	UID         uint32
+	RunNs, Runs uint64 // time on a CPU, and how much more it is at each look
+	Cgroups     procfs.Cgroups
+
 	Affinity cpuset.Set
 	Cpuset   cpuset.Set       // SetAffinity is cut to it, as the kernel does; empty = no limit
 	Attr     kernel.SchedAttr // RuntimeNs 0 = the default slice
@@ -42,8 +48,8 @@ type Fake struct {
 	Store func(pid kernel.TID, name, text string) error
 	// Signalled, when it is set, is what becomes of a process that is sent a signal.
 	Signalled func(pid kernel.TID, sig syscall.Signal)
+	Tasks     map[kernel.TID]*Task
 
-	tasks   map[kernel.TID]*Task
 	dead    map[kernel.TID]bool
 	held    int
 	cookies int // made by NewCookie
@@ -53,14 +59,14 @@ type Fake struct {
 
 // New returns an empty Fake; with a nil t, calls about tasks that are not there are no mistake.
 func New(t T) *Fake {
-	return &Fake{script: newScript[kernel.TID](), t: t, tasks: map[kernel.TID]*Task{}, dead: map[kernel.TID]bool{}, born: map[kernel.TID]int{}}
+	return &Fake{script: newScript[kernel.TID](), t: t, Tasks: map[kernel.TID]*Task{}, dead: map[kernel.TID]bool{}, born: map[kernel.TID]int{}}
 }
 
 // Create adds a task, or replaces it as if its number had been reused.
 func (f *Fake) Create(tid kernel.TID, task Task) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.tasks[tid] = &task
+	f.Tasks[tid] = &task
 	f.born[tid]++
 	delete(f.dead, tid)
 }
@@ -69,7 +75,7 @@ func (f *Fake) Create(tid kernel.TID, task Task) {
 func (f *Fake) Kill(tid kernel.TID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.tasks, tid)
+	delete(f.Tasks, tid)
 	f.dead[tid] = true
 }
 
@@ -77,7 +83,7 @@ func (f *Fake) Kill(tid kernel.TID) {
 func (f *Fake) Task(tid kernel.TID) Task {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if task := f.tasks[tid]; task != nil {
+	if task := f.Tasks[tid]; task != nil {
 		return *task
 	}
 	return Task{}
@@ -102,7 +108,7 @@ func (f *Fake) find(method string, tid kernel.TID) (*Task, error) {
 	if err := f.enter(method, tid); err != nil {
 		return nil, err
 	}
-	task := f.tasks[tid]
+	task := f.Tasks[tid]
 	if task == nil {
 		k := key(method, tid)
 		if f.t != nil && !f.dead[tid] {

@@ -4,25 +4,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 )
-
-// Row is a task as its files in /proc describe it.
-type Row struct {
-	procfs.Stat
-	TGID    kernel.TID
-	UID     uint32
-	CPUs    cpuset.Set // Cpus_allowed
-	RunNs   uint64
-	Cgroups procfs.Cgroups
-}
 
 // Proc is the /proc of a made-up machine: an attr.Processes.
 type Proc struct {
@@ -31,9 +21,36 @@ type Proc struct {
 	Uptime   func() time.Duration // nil: a file says it
 	// Read is one look at a file of a task: stat, status, schedstat, cgroup or comm. Its error
 	// is Gone if there is no such task.
-	Read func(file string, tid kernel.TID) (Row, error)
+	Read func(file string, tid kernel.TID) (Task, error)
 	// List returns the threads of a process, or with 0 all processes, in rising order.
 	List func(pid kernel.TID) ([]kernel.TID, error)
+}
+
+// Look is the Read of a Proc of the fake's tasks.
+func (f *Fake) Look(file string, tid kernel.TID) (Task, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	task := f.Tasks[tid]
+	if task == nil {
+		return Task{}, Gone(tid)
+	}
+	if file == "schedstat" {
+		task.RunNs += task.Runs
+	}
+	return *task, nil
+}
+
+// List is the List of a Proc of the fake's tasks.
+func (f *Fake) List(pid kernel.TID) (out []kernel.TID, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for tid, task := range f.Tasks {
+		if task.TGID == pid && pid != 0 || pid == 0 && task.TGID == tid {
+			out = append(out, tid)
+		}
+	}
+	slices.Sort(out)
+	return out, nil
 }
 
 // Gone is the error about a task that has ended.
@@ -97,13 +114,14 @@ func (p Proc) ThreadStat(pid, tid kernel.TID) (procfs.Stat, error) {
 	if err == nil && row.TGID != pid {
 		return procfs.Stat{}, Gone(tid)
 	}
+	row.TID, row.StartTicks = tid, row.Start
 	return row.Stat, err
 }
 
 // Status has the task's owner and mask.
 func (p Proc) Status(tid kernel.TID) (procfs.Status, error) {
 	row, err := p.Read("status", tid)
-	return procfs.Status{Comm: string(row.Comm), TGID: row.TGID, UID: row.UID, EUID: row.UID, Threads: int(row.Threads), CPUsAllowed: row.CPUs}, err
+	return procfs.Status{Comm: string(row.Comm), TGID: row.TGID, UID: row.UID, EUID: row.UID, Threads: int(row.Threads), CPUsAllowed: row.Affinity}, err
 }
 
 // Schedstat has the time that the thread ran.

@@ -33,7 +33,7 @@ func (f *Fake) Hold(pid kernel.TID, startTicks uint64) (kernel.Process, error) {
 
 // sameStart is nil if the thread of the process started then; the lock is held.
 func (f *Fake) sameStart(pid, tid kernel.TID, startTicks uint64) error {
-	task := f.tasks[tid]
+	task := f.Tasks[tid]
 	if task == nil || task.TGID != 0 && task.TGID != pid || task.Start != 0 && task.Start != startTicks {
 		return fmt.Errorf("tid %d of process %d, started at %d: %w", tid, pid, startTicks, syscall.ESRCH)
 	}
@@ -67,7 +67,7 @@ func (p *process) alive() error {
 		return nil
 	case p.weak != nil:
 		return p.fake.sameStart(p.pid, p.pid, p.start)
-	case p.fake.tasks[p.pid] == nil || p.fake.born[p.pid] != p.born:
+	case p.fake.Tasks[p.pid] == nil || p.fake.born[p.pid] != p.born:
 		return fmt.Errorf("process %d: %w", p.pid, syscall.ESRCH)
 	}
 	return nil
@@ -109,7 +109,7 @@ func (t task) Still() error {
 		return fmt.Errorf("%d: nothing tells whom the number means: %w", t.tid, syscall.ESRCH)
 	}
 	start := t.start
-	if found := t.fake.tasks[t.tid]; start == 0 && found != nil {
+	if found := t.fake.Tasks[t.tid]; start == 0 && found != nil {
 		start = found.Start // any thread with the number
 	}
 	return errors.Join(t.fake.sameStart(t.pid, t.tid, start), t.alive())

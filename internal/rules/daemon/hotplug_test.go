@@ -16,7 +16,6 @@ import (
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
-	"piton/internal/kernel/kernelfake"
 	"piton/internal/model"
 	"piton/internal/rules"
 )
@@ -85,8 +84,8 @@ func TestChangerGivesCPUsBack(t *testing.T) {
 	changetest.Apply(t, c.Tuner, changetest.Pin(change.ScopeProcess, cpuset.Of(3), others))
 	m.SetOnline(cpuset.Of(0, 1))
 	changetest.Undo(t, c.Tuner, change.UndoRequest{IDs: []uint64{4}})
-	m.Create(cut, kernelfake.Task{TGID: cut, Start: 1060, Affinity: cpuset.Of(2)}) // as Linux 6.1 leaves of 2-3
-	changetest.Apply(t, c.Tuner, changetest.One(attr.SetNice(1), spinner))         // by hand
+	m.Tasks[cut].Affinity = cpuset.Of(2)                                   // as Linux 6.1 leaves of 2-3
+	changetest.Apply(t, c.Tuner, changetest.One(attr.SetNice(1), spinner)) // by hand
 	effects, _, _ := c.Apply(t.Context(), all[4:5])
 	assert.Equal(t, Failed, effects[0].Status, "no CPU is online")
 
