@@ -80,7 +80,7 @@
 //	Samples
 //	../workloads   the table of workloads: each is a folder with its parameters, work, known answer, figures and picture
 //	               (../workloads/workload is what a workload is)
-//	kernel/kernelfake  a made-up machine: tasks, /proc, settings, errors by script (demo and tests)
+//	kernel/kernelfake  a made-up machine: tasks, /proc, settings, clock, moves, errors by script (demo and tests)
 //	model          rates and histories from two samples (pure)
 //	sample         collectors and the Sample they fill
 //	place          which CPU, and why (pure)

@@ -112,7 +112,7 @@ func (m *Machine) wait(ctx context.Context, d time.Duration) error {
 func (m *Machine) clock() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.began.Add(m.now)
+	return m.count.Began.Add(m.count.Now)
 }
 
 // begin starts a workload's process.
@@ -176,7 +176,7 @@ func (m *Machine) pastStudies() []bench.Results {
 			continue
 		}
 		study := bench.Study{Workload: w.Name, Placements: []bench.Placement{bench.Normal, "least-loaded", "fifo:10"}, Runs: 10}.Canonical()
-		began := m.began.Add(time.Duration(day-4) * 23 * time.Hour)
+		began := m.count.Began.Add(time.Duration(day-4) * 23 * time.Hour)
 		r := bench.Results{ID: began.UTC().Format("20060102T150405Z") + "-made0up0", Started: began, Study: study, Conditions: conditions()}
 		for i := range study.Runs {
 			for _, p := range study.Placements {

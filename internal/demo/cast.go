@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/sample"
 )
 
@@ -44,22 +45,22 @@ func (m *Machine) process(ppid kernel.TID, user, cgroup, comm, cmdline string) *
 // numbers, a minute apart.
 func (m *Machine) start(pid kernel.TID) uint64 {
 	if !m.running {
-		return uint64(pid) * 60 * ticksPerS
+		return uint64(pid) * 60 * kernelfake.TicksPerS
 	}
-	return uint64((upTime + m.now).Seconds() * ticksPerS)
+	return uint64(m.count.Up().Seconds() * kernelfake.TicksPerS)
 }
 
 // add makes a task part of the machine.
 func (m *Machine) add(t *task) *task {
 	t.allowed, t.changed = t.Affinity.CPUs(), true
-	t.RSSPages = min(t.RSSPages, memoryBytes(len(m.cpus))/pageBytes/8)
+	t.RSSPages = min(t.RSSPages, memoryBytes(len(m.cpus))/kernelfake.PageBytes/8)
 	t.Priority = priority(t.Policy, t.Nice, t.RTPrio)
 	t.LastCPU = int32(m.idlest(t, t.allowed))
 	if t.want == 0 && len(t.allowed) > 1 {
 		t.LastCPU = int32(t.allowed[int(t.TID)%len(t.allowed)])
 	}
 	if !m.running {
-		past := t.want * (upTime - time.Duration(t.StartTicks)*time.Second/ticksPerS).Seconds() * 0.02e9
+		past := t.want * (kernelfake.UpTime - time.Duration(t.StartTicks)*time.Second/kernelfake.TicksPerS).Seconds() * 0.02e9
 		t.ran(past, past*0.01)
 	}
 	m.insert(t)

@@ -12,6 +12,7 @@ import (
 	"piton/internal/change/journal"
 	"piton/internal/crash"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/partition"
 	"piton/internal/procfs"
 )
@@ -110,7 +111,7 @@ func (w wire) Answer(b byte) {
 // facts is the machine as isolating looks at it.
 func (m *Machine) facts() (partition.Facts, error) {
 	m.mu.Lock()
-	f := partition.Facts{Ticks: uint64((upTime + m.now).Seconds() * ticksPerS), Online: m.all(), IRQs: m.snapshot().IRQs}
+	f := partition.Facts{Ticks: uint64(m.count.Up().Seconds() * kernelfake.TicksPerS), Online: m.all(), IRQs: m.snapshot().IRQs}
 	m.mu.Unlock()
 	err := f.ReadTasks(m.tuner.Machine)
 	return f, err

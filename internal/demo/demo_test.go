@@ -67,10 +67,13 @@ func TestSamplesArePossible(t *testing.T) {
 		m := machine(t, cpus, 1)
 		var now *model.Model
 		for i := range 20 {
-			now = model.Next(now, m.Tick(time.Second, sample.Needs{Threads: i%2 == 0, Ledger: true}), m.Topology)
+			hop := named(t, m, "hop2")
+			moved := hop.Migrations
+			now = model.Next(now, m.Tick(time.Second, sample.Needs{Threads: i%2 == 0, Ledger: true, Trace: hop.TID}), m.Topology)
 			if now.Elapsed == 0 {
 				continue
 			}
+			assert.Len(t, now.Sample.Steps, int(hop.Migrations-moved), "each move is a step")
 			full := 0
 			for _, c := range now.CPUs {
 				assert.LessOrEqual(t, c.Busy, float32(1.0001), "cpu %d of %d", c.ID, cpus)

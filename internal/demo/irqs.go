@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/irq"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/tui/irqview"
 )
 
@@ -43,7 +44,7 @@ func (m *Machine) addLines() {
 		m.lines = append(m.lines, l)
 		m.files.Put(irq.AffinityFile(number), cpus.String()+"\n")
 		l.cpu = effective(l, cpus)
-		l.counts[l.cpu] = uint64(rate * upTime.Seconds() / 3)
+		l.counts[l.cpu] = uint64(rate * kernelfake.UpTime.Seconds() / 3)
 	}
 	add(0, "timer", "IO-APIC", irq.Fixed, irq.Device{}, 0, cpuset.Of(0))
 	add(9, "acpi", "IO-APIC", irq.Settable, irq.Device{}, 0.5, m.all())
@@ -79,7 +80,7 @@ func effective(l *line, cpus cpuset.Set) cpuset.CPU {
 
 // interrupt raises the interrupts of a tick.
 func (m *Machine) interrupt(dt time.Duration) {
-	seconds := m.now.Seconds()
+	seconds := m.count.Now.Seconds()
 	for _, l := range m.lines {
 		if set := m.requested(l).And(m.all()); !set.Empty() {
 			l.cpu = effective(l, set)
@@ -138,7 +139,7 @@ func (m *Machine) IRQTable() (irq.Table, error) {
 }
 
 func (m *Machine) snapshot() *irq.Snapshot {
-	s := &irq.Snapshot{At: m.now, CPUs: m.all().CPUs(), Default: m.mask(irq.DefaultAffinityFile, cpuset.ParseMask)}
+	s := &irq.Snapshot{At: m.count.Now, CPUs: m.all().CPUs(), Default: m.mask(irq.DefaultAffinityFile, cpuset.ParseMask)}
 	for _, l := range m.lines {
 		row := irq.IRQ{Number: l.number, Counts: append([]uint64(nil), l.counts...), Requested: m.requested(l),
 			Effective: irq.Mask{Set: cpuset.Of(l.cpu), OK: true}, Spurious: irq.Spurious{OK: true},
@@ -157,12 +158,12 @@ func (m *Machine) snapshot() *irq.Snapshot {
 		return out
 	}
 	s.Named = []irq.Named{
-		named("LOC", "Local timer interrupts", func(c *cpu) uint64 { return uint64((m.now + upTime).Seconds() * 250) }),
+		named("LOC", "Local timer interrupts", func(c *cpu) uint64 { return uint64(m.count.Up().Seconds() * 250) }),
 		named("RES", "Rescheduling interrupts", func(c *cpu) uint64 { return c.MigrationsIn * 3 / 2 }),
 		named("CAL", "Function call interrupts", func(c *cpu) uint64 { return c.MigrationsOut / 2 }),
 	}
 	s.SoftIRQs = []irq.Named{
-		named("TIMER", "", func(c *cpu) uint64 { return uint64(m.now.Seconds() * 250) }),
+		named("TIMER", "", func(c *cpu) uint64 { return uint64(m.count.Now.Seconds() * 250) }),
 		named("NET_RX", "", func(c *cpu) uint64 { return uint64(c.spent[soft] / softNs) }),
 		named("SCHED", "", func(c *cpu) uint64 { return c.MigrationsIn * 2 }),
 	}

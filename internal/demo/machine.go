@@ -38,13 +38,6 @@ const (
 // Host is the machine's name.
 const Host = "demo"
 
-const (
-	ticksPerS = 100 // USER_HZ
-	pageBytes = 4096
-	// upTime is how long the machine ran before its first sample.
-	upTime = 12*24*time.Hour + 3*time.Hour + 41*time.Minute
-)
-
 // Machine is the made-up machine. Its methods may be called from several goroutines.
 type Machine struct {
 	Topology *topology.Topology
@@ -59,12 +52,10 @@ type Machine struct {
 
 	mu      sync.Mutex
 	rng     *rand.Rand
-	now     time.Duration // since the first sample
-	seq     uint64
+	count   *kernelfake.Counters
 	running bool    // the first tasks are there
 	kept    float64 // share of a CPU that real-time tasks leave to ordinary ones
-	began   time.Time
-	changes int // of the fake that tasks have taken over
+	changes int     // of the fake that tasks have taken over
 
 	tasks    []*task // every thread, in rising order of TID
 	byTID    map[kernel.TID]*task
@@ -75,9 +66,6 @@ type Machine struct {
 	forks    uint64
 	cpus     []cpu
 	lines    []*line
-	moved    map[sample.Move]uint32 // of this tick, with a Count of 0
-	steps    []sample.Step
-	traced   kernel.TID
 	woken    kernel.TID // whose wakeups the next sample has
 	received kernel.TID // whose flows it has
 
@@ -87,7 +75,7 @@ type Machine struct {
 
 // cpu is one CPU: its counters, and what became of the present tick.
 type cpu struct {
-	sample.CPU
+	*sample.CPU
 	spent                 [kinds]float64 // ns since the first sample, by kind
 	irq, soft, steal, cap float64        // shares of this tick; cap is what tasks can have
 	demand                float64        // of the tasks, in CPUs; as of the last tick while one is being made
@@ -121,12 +109,12 @@ func New(cpus int, seed uint64) (*Machine, error) {
 	}
 	m := &Machine{
 		Topology: newTopology(cpus), fake: kernelfake.New(nil), files: kernelfake.NewFiles(),
-		rng: rand.New(rand.NewPCG(seed, uint64(cpus))), began: time.Now(), byTID: map[kernel.TID]*task{}, cpus: make([]cpu, cpus),
-		moved: map[sample.Move]uint32{}, closed: make(chan struct{}),
+		rng: rand.New(rand.NewPCG(seed, uint64(cpus))), byTID: map[kernel.TID]*task{}, cpus: make([]cpu, cpus),
+		count: &kernelfake.Counters{Source: sample.SourceBPF, Began: time.Now(), CPUs: make([]sample.CPU, cpus)}, closed: make(chan struct{}),
 	}
 	for id := range m.cpus {
-		m.cpus[id].CPU = sample.CPU{ID: cpuset.CPU(id), HaveIn: true, HaveOut: true}
-		m.cpus[id].spent[idle] = float64(upTime) // as if nothing had run before
+		m.cpus[id].CPU = &m.count.CPUs[id]
+		m.cpus[id].spent[idle] = float64(kernelfake.UpTime) // as if nothing had run before
 	}
 	m.fake.Signalled = m.signalled
 	m.files.Store = m.store
@@ -164,7 +152,7 @@ func (m *Machine) Close() error {
 func (m *Machine) uptime() time.Duration {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return upTime + m.now
+	return m.count.Up()
 }
 
 // all is every CPU of the machine.

@@ -6,13 +6,12 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/place"
-	"piton/internal/sample"
 )
 
 // step lets time pass.
 func (m *Machine) step(dt time.Duration) {
-	m.now += dt
-	seconds := m.now.Seconds()
+	m.count.Now += dt
+	seconds := m.count.Now.Seconds()
 	if n := m.fake.Changes(); n != m.changes {
 		m.changes = n
 		for _, t := range m.tasks {
@@ -64,7 +63,7 @@ func (m *Machine) times(rate float64, dt time.Duration) int {
 // move lets a task move between CPUs, and notes where it is in this tick.
 func (m *Machine) move(t *task, dt time.Duration) {
 	if !t.may(cpuset.CPU(t.LastCPU)) {
-		m.moveTo(t, m.idlest(t, t.allowed))
+		m.moveTo(t, m.idlest(t, t.allowed), 0, 1)
 	}
 	t.on = append(t.on, cpuset.CPU(t.LastCPU))
 	if !t.free() || t.stopped {
@@ -78,7 +77,7 @@ func (m *Machine) move(t *task, dt time.Duration) {
 	if n > 0 || m.cpus[t.LastCPU].demand > 1.1 && t.needs < 0.9*m.cpus[t.LastCPU].demand && m.rng.IntN(3) == 0 {
 		for range max(1, n) {
 			to := m.choose(t)
-			m.moveTo(t, to)
+			m.moveTo(t, to, 0, 1)
 			if len(t.on) < 4 && !slices.Contains(t.on, to) {
 				t.on = append(t.on, to)
 			}
@@ -91,31 +90,21 @@ func (m *Machine) bounce(t *task, between []cpuset.CPU, n int) {
 	t.on = t.on[:0]
 	t.on = append(t.on, between...)
 	for i := range n {
-		from := t.LastCPU
-		to := between[(slices.Index(between, cpuset.CPU(from))+1)%len(between)]
-		m.moveTo(t, to)
-		if t.TID == m.traced || t.leader.TID == m.traced && t == t.leader {
-			m.steps = append(m.steps, sample.Step{AtNs: uint64(m.now) + uint64(i)*uint64(time.Second)/uint64(n), From: cpuset.CPU(from), To: to})
-		}
+		m.moveTo(t, between[(slices.Index(between, cpuset.CPU(t.LastCPU))+1)%len(between)], i, n)
 	}
 	back := uint64(n * 9 / 10) // most of them are back within 100 ms
 	t.PingPongs += back
 	t.leader.sum.pingPongs += back
 }
 
-// moveTo counts a move.
-func (m *Machine) moveTo(t *task, to cpuset.CPU) {
-	from := cpuset.CPU(t.LastCPU)
-	if from == to {
+// moveTo counts a move, the nth of so many a second.
+func (m *Machine) moveTo(t *task, to cpuset.CPU, nth, of int) {
+	if cpuset.CPU(t.LastCPU) == to {
 		return
 	}
-	m.cpus[from].MigrationsOut++
-	m.cpus[to].MigrationsIn++
-	t.LastCPU = int32(to)
-	t.Migrations++
+	m.count.Move(&t.Task, to, nth, of)
 	t.leader.sum.migrations++
 	t.changed, t.leader.changed = true, true
-	m.moved[sample.Move{TID: t.TID, From: from, To: to}]++
 }
 
 // choose is the better of two CPUs, mostly of the task's own cache.

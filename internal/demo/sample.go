@@ -15,35 +15,26 @@ import (
 func (m *Machine) Tick(dt time.Duration, needs sample.Needs) *sample.Sample {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	clear(m.moved)
-	m.steps = nil
 	m.step(dt)
-	m.seq++
-	s := &sample.Sample{Seq: m.seq, Wall: m.began.Add(m.now), At: m.now, Host: m.host(), Migrations: sample.SourceBPF, HaveMoves: true,
-		Collectors: []sample.Collector{{Name: "tasks", Rung: "made up"}, {Name: "migrations", Rung: "made up"}}}
-	s.CPUs = make([]sample.CPU, len(m.cpus))
 	for i := range m.cpus {
 		c := &m.cpus[i]
 		for kind, into := range []*uint64{&c.UserTicks, &c.NiceTicks, &c.SystemTicks, &c.IdleTicks, &c.IOWaitTicks, &c.IRQTicks, &c.SoftIRQTicks, &c.StealTicks} {
 			*into = uint64(c.spent[kind] / 1e7)
 		}
-		s.CPUs[i] = c.CPU
 	}
+	s := m.count.Sample(m.all())
+	m.describe(&s.Host)
+	s.Collectors = []sample.Collector{{Name: "tasks", Rung: "made up"}, {Name: "migrations", Rung: "made up"}}
 	s.Tasks = make([]*sample.Task, 0, len(m.tasks))
 	for _, t := range m.tasks {
 		if needs.Threads || t.IsProcess() {
 			s.Tasks = append(s.Tasks, t.publish())
 		}
 	}
-	s.Moves = make([]sample.Move, 0, len(m.moved))
-	for move, n := range m.moved {
-		move.Count = n
-		s.Moves = append(s.Moves, move)
+	if needs.Trace != m.count.Trace {
+		s.Traced, s.Steps = 0, nil
 	}
-	if needs.Trace != 0 && needs.Trace == m.traced {
-		s.Traced, s.Steps = m.traced, m.steps
-	}
-	m.traced = needs.Trace
+	m.count.Trace = needs.Trace
 	if needs.Wakes != 0 && needs.Wakes == m.woken {
 		s.Wakes = m.wakes(dt)
 	}
@@ -58,8 +49,9 @@ func (m *Machine) Tick(dt time.Duration, needs sample.Needs) *sample.Sample {
 	return s
 }
 
-func (m *Machine) host() sample.Host {
-	seconds := m.now.Seconds()
+// describe says how the machine is.
+func (m *Machine) describe(h *sample.Host) {
+	seconds := m.count.Now.Seconds()
 	n := float64(len(m.cpus))
 	load := 0.0
 	for i := range m.cpus {
@@ -67,12 +59,11 @@ func (m *Machine) host() sample.Host {
 	}
 	total := uint64(memoryBytes(len(m.cpus)))
 	const swap = 8 << 30
-	return sample.Host{Name: Host, Uptime: upTime + m.now, Boot: m.began.Add(-upTime), HaveLoad: true, Load1: load, Load5: load * 0.94, Load15: load * 0.81,
-		MemTotalBytes: total, MemUsedBytes: uint64(float64(total) * (0.42 + 0.03*wave(seconds, 90, 0))),
-		SwapTotalBytes: swap, SwapUsedBytes: uint64(swap * (0.11 + 0.01*wave(seconds, 300, 0))),
-		HaveMemUsed: true, HaveSwap: true, HaveSwapUsed: true,
-		PSI:   sample.PSI{CPU: 4.1 + 2*wave(seconds, 60, 0), IO: 0.6 + 0.4*wave(seconds, 80, 1), Have: true},
-		Forks: m.forks, Switches: uint64(seconds * n * 2200), TicksPerSecond: ticksPerS, PageBytes: pageBytes}
+	h.Name, h.Load1, h.Load5, h.Load15 = Host, load, load*0.94, load*0.81
+	h.MemTotalBytes, h.MemUsedBytes = total, uint64(float64(total)*(0.42+0.03*wave(seconds, 90, 0)))
+	h.SwapTotalBytes, h.SwapUsedBytes = swap, uint64(swap*(0.11+0.01*wave(seconds, 300, 0)))
+	h.PSI = sample.PSI{CPU: 4.1 + 2*wave(seconds, 60, 0), IO: 0.6 + 0.4*wave(seconds, 80, 1), Have: true}
+	h.Forks, h.Switches = m.forks, uint64(seconds*n*2200)
 }
 
 // wakes are those of a process with a neighbour and with interrupts: as many as it runs.

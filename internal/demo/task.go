@@ -58,13 +58,7 @@ func priority(p kernel.Policy, nice int8, rtprio uint8) int16 {
 
 // take gives a task what the fake kernel has of it.
 func (t *task) take(now kernelfake.Task) {
-	nice := int8(now.Attr.Nice)
-	same := now.Affinity.Equal(t.Affinity) && now.Attr.Policy == t.Policy && nice == t.Nice &&
-		uint8(now.Attr.RTPrio) == t.RTPrio && now.Attr.ResetOnFork == t.ResetOnFork && now.IOPrio == t.IOPrio
-	if same {
-		return
-	}
-	t.Affinity, t.allowed, t.Policy, t.Nice, t.RTPrio = now.Affinity, now.Affinity.CPUs(), now.Attr.Policy, nice, uint8(now.Attr.RTPrio)
+	t.Affinity, t.allowed, t.Policy, t.Nice, t.RTPrio = now.Affinity, now.Affinity.CPUs(), now.Attr.Policy, int8(now.Attr.Nice), uint8(now.Attr.RTPrio)
 	t.ResetOnFork, t.IOPrio, t.changed, t.leader.changed = now.Attr.ResetOnFork, now.IOPrio, true, true
 	t.Priority = priority(t.Policy, t.Nice, t.RTPrio)
 }

@@ -12,28 +12,18 @@ import (
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/topology"
 )
 
-// TicksPerS is the machine's USER_HZ.
-const TicksPerS = 100
-
 // Machine produces samples, one second apart.
 type Machine struct {
+	*kernelfake.Counters
 	Topology *topology.Topology
-	Source   sample.Source
 	Procs    []*Proc
-	// Trace is the task whose Steps samples have, with SourceBPF.
-	Trace kernel.TID
-
-	seq  uint64
-	cpus map[cpuset.CPU]*sample.CPU
-	rnd  uint32
-
-	moves map[sample.Move]uint32 // of this second, with a Count of 0
-	steps []sample.Step
+	rnd      uint32
 }
 
 // Proc is one process or thread of the machine.
@@ -48,7 +38,8 @@ type Proc struct {
 
 // New returns a machine with the usual tasks of a small server.
 func New(t *topology.Topology) *Machine {
-	m := &Machine{Topology: t, Source: sample.SourcePerf, cpus: map[cpuset.CPU]*sample.CPU{}, rnd: 1}
+	m := &Machine{Topology: t, rnd: 1, Counters: &kernelfake.Counters{Source: sample.SourcePerf,
+		Began: time.Date(2026, 11, 20, 9, 14, 2, 0, time.UTC), CPUs: make([]sample.CPU, t.Present.Last()+1)}}
 	all := t.Online.CPUs()
 	first, last := all[:1], all[len(all)-1:]
 	m.Add(1, 0, "systemd", "/sbin/init", "root", 0, 0, all)
@@ -106,10 +97,8 @@ func (m *Machine) Kill(pid kernel.TID) {
 
 // Proc finds a process.
 func (m *Machine) Proc(pid kernel.TID) *Proc {
-	for _, p := range m.Procs {
-		if p.Task.TID == pid {
-			return p
-		}
+	if i := slices.IndexFunc(m.Procs, func(p *Proc) bool { return p.Task.TID == pid }); i >= 0 {
+		return m.Procs[i]
 	}
 	return nil
 }
@@ -122,57 +111,23 @@ func (m *Machine) random(n int) int {
 
 // Tick lets a second pass and samples the machine.
 func (m *Machine) Tick() *sample.Sample {
-	m.seq++
-	start := time.Date(2026, 11, 20, 9, 14, 2, 0, time.UTC)
-	up := 12*24*time.Hour + 3*time.Hour + 41*time.Minute
-	s := &sample.Sample{Seq: m.seq, At: time.Duration(m.seq) * time.Second, Migrations: m.Source,
-		Wall: start.Add(time.Duration(m.seq) * time.Second),
-		Host: sample.Host{Name: "web-07", Uptime: up + time.Duration(m.seq)*time.Second, Boot: start.Add(-up), Load1: 3.12, Load5: 2.8, Load15: 2.41,
-			MemTotalBytes: 64 << 30, MemUsedBytes: 14 << 30, HaveLoad: true, HaveMemUsed: true, HaveSwap: true, HaveSwapUsed: true, TicksPerSecond: TicksPerS, PageBytes: 4096},
-	}
-	m.moves, m.steps = map[sample.Move]uint32{}, nil
+	m.Now += time.Second
 	busy := map[cpuset.CPU]float64{}
+	var tasks []*sample.Task
 	for _, p := range m.Procs {
 		m.run(p, busy)
 		now := p.Task
-		s.Tasks = append(s.Tasks, &now)
+		tasks = append(tasks, &now)
 	}
 	for id := range m.Topology.Online.All() {
-		c := m.cpu(id)
-		used := uint64(min(busy[id], 1) * TicksPerS)
-		c.UserTicks += used
-		c.IdleTicks += TicksPerS - used
-		s.CPUs = append(s.CPUs, *c)
+		used := uint64(min(busy[id], 1) * kernelfake.TicksPerS)
+		m.CPUs[id].UserTicks += used
+		m.CPUs[id].IdleTicks += kernelfake.TicksPerS - used
 	}
-	if s.HaveMoves = m.Source == sample.SourceBPF; s.HaveMoves {
-		for move, n := range m.moves {
-			move.Count = n
-			s.Moves = append(s.Moves, move)
-		}
-		s.Traced, s.Steps = m.Trace, m.steps
-	}
+	s := m.Sample(m.Topology.Online)
+	s.Tasks, s.Host.Name, s.Host.Load1, s.Host.Load5, s.Host.Load15 = tasks, "web-07", 3.12, 2.8, 2.41
+	s.Host.MemTotalBytes, s.Host.MemUsedBytes = 64<<30, 14<<30
 	return s
-}
-
-// moved counts a move to another CPU.
-func (m *Machine) moved(t *sample.Task, to int32, nth, of int) {
-	from := cpuset.CPU(t.LastCPU)
-	m.cpu(from).MigrationsOut++
-	m.cpu(cpuset.CPU(to)).MigrationsIn++
-	t.LastCPU = to
-	t.Migrations++
-	m.moves[sample.Move{TID: t.TID, From: from, To: cpuset.CPU(to)}]++
-	if t.TID == m.Trace {
-		at := (m.seq*uint64(of) + uint64(nth)) * uint64(time.Second) / uint64(of)
-		m.steps = append(m.steps, sample.Step{AtNs: at, From: from, To: cpuset.CPU(to)})
-	}
-}
-
-func (m *Machine) cpu(id cpuset.CPU) *sample.CPU {
-	if m.cpus[id] == nil {
-		m.cpus[id] = &sample.CPU{ID: id, HaveIn: true, HaveOut: m.Source == sample.SourceBPF}
-	}
-	return m.cpus[id]
 }
 
 // run lets a process use its CPUs for a second.
@@ -183,12 +138,12 @@ func (m *Machine) run(p *Proc, busy map[cpuset.CPU]float64) {
 		t.State = 'R'
 	}
 	for i := range p.Moves {
-		if to := int32(p.Roam[m.random(len(p.Roam))]); to != t.LastCPU {
-			m.moved(t, to, i, p.Moves)
+		if to := p.Roam[m.random(len(p.Roam))]; int32(to) != t.LastCPU {
+			m.Move(t, to, i, p.Moves)
 		}
 	}
 	busy[cpuset.CPU(t.LastCPU)] += p.Busy
-	t.UserTicks += uint64(p.Busy * TicksPerS)
+	t.UserTicks += uint64(p.Busy * kernelfake.TicksPerS)
 	t.RunNs += uint64(p.Busy * 1e9)
 	t.RunDelayNs += uint64(p.Busy * 2e7)
 	if p.Busy > 0 {

@@ -1,8 +1,8 @@
 // Package kernelfake is a made-up machine, for tests, the simulator and piton demo: Fake
 // holds tasks in memory, records the calls that change them, and returns the errors that a
 // test scripts. A call about a task that was not created is reported as an error of the
-// test, unless that task was ended with Kill. Files does the same for settings, and Proc is
-// what /proc says of the tasks.
+// test, unless that task was ended with Kill. Files does the same for settings, Proc is what
+// /proc says of the tasks, and Counters have the clock, the CPUs and the moves of its samples.
 //
 // Start at New.
 package kernelfake

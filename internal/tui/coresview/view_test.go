@@ -285,7 +285,7 @@ func TestCPUsWithoutPlaces(t *testing.T) {
 	f.fill(v, 3)
 	assert.Contains(t, drawn(v, 120, 36), "18 of offline CPUs", "moves off a CPU that went offline are told, not drawn")
 	assert.Equal(t, uint64(20), v.table().Classes[topology.OtherNode])
-	f.Topology = topologytest.Sized(8)
+	f.Topology, f.CPUs = topologytest.Sized(8), make([]sample.CPU, 8)
 	f.fill(v, 1)
 	assert.Contains(t, drawn(v, 120, 36), "cpu 7", "another topology is used at once")
 }
