@@ -214,7 +214,7 @@ func TestCacheWiderThanItsNodes(t *testing.T) {
 	for id := range cpuset.CPU(4) {
 		cpus = append(cpus, topology.CPU{ID: id, Online: true, Core: cpuset.Of(id), LLC: set("0-3"), Node: topology.NodeID(id / 2)})
 	}
-	m := topology.New(topology.Topology{CPUs: cpus, Nodes: []topology.Node{{ID: 0, CPUs: set("0-1")}, {ID: 1, CPUs: set("2-3")}}})
+	m := topology.Describe(cpus, 1<<30, 20)
 	target := task(m)
 	target.BusyThreads = 3
 	r := Request{Topology: m, Loads: busy(m, nil), Targets: []Target{target}}

@@ -11,7 +11,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/partition"
 	"piton/internal/sample"
-	"piton/internal/topology"
+	"piton/internal/topology/topologytest"
 )
 
 // made is a machine that tests put together.
@@ -30,17 +30,10 @@ func set(list string) cpuset.Set {
 
 // machine has 8 CPUs on two nodes, systemd, kthreadd and what every kernel has.
 func machine() *made {
-	t := topology.Topology{
-		Nodes:  []topology.Node{{ID: 0, CPUs: set("0-3")}, {ID: 1, CPUs: set("4-7")}},
-		Online: set("0-7"), Present: set("0-7"),
-	}
-	for i := range cpuset.CPU(8) {
-		t.CPUs = append(t.CPUs, topology.CPU{ID: i, Online: true, Core: cpuset.Of(i), Package: set("0-7"), Node: topology.NodeID(i / 4)})
-	}
 	m := &made{sysctls: map[string]string{"kernel/numa_balancing": "1", "net/core/rps_sock_flow_entries": "0", "net/ipv4/conf/eth0.1/forwarding": "0",
 		"net/ipv4/conf/eth1/forwarding": "0", "net/ipv4/tcp_mem": "1 2 3"}}
 	m.State = &State{
-		Topology: topology.New(t), DefaultIRQ: irq.Mask{Set: set("0-7"), OK: true}, Workqueue: irq.Mask{Set: set("0-7"), OK: true},
+		Topology: topologytest.Synthetic(topologytest.Spec{Nodes: 2, CoresPerLLC: 4}), DefaultIRQ: irq.Mask{Set: set("0-7"), OK: true}, Workqueue: irq.Mask{Set: set("0-7"), OK: true},
 		Sysctl: func(file string) (string, error) {
 			if value, ok := m.sysctls[file]; ok {
 				return value, nil

@@ -18,7 +18,7 @@ import (
 	"piton/internal/partition"
 	"piton/internal/procfs"
 	"piton/internal/sample"
-	"piton/internal/topology"
+	"piton/internal/topology/topologytest"
 )
 
 func parsed(t *testing.T, text string) *Profile {
@@ -132,8 +132,7 @@ func TestResolveIsolation(t *testing.T) {
 // what is saved.
 func TestOfflineCPUsStay(t *testing.T) {
 	m := machine()
-	m.Topology.CPUs[5].Online = false
-	m.Topology = topology.New(topology.Topology{Online: set("0-4,6-7"), Present: set("0-7"), CPUs: m.Topology.CPUs, Nodes: m.Topology.Nodes})
+	m.Topology = topologytest.Synthetic(topologytest.Spec{Nodes: 2, CoresPerLLC: 4, Offline: "5"})
 	m.Masks = m.masks()
 	m.line(25, "eth1", "eth1", "0-7", irq.Settable)
 	m.process(100, "pinned", "pinned", "/").Affinity = set("2,5")

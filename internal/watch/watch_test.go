@@ -23,14 +23,10 @@ import (
 func twoNodes() *topology.Topology {
 	near := cpuset.Of(0, 1, 2)
 	core := cpuset.Of(0, 1)
-	return topology.New(topology.Topology{
-		Online: cpuset.Of(0, 1, 2, 3), Present: cpuset.Of(0, 1, 2, 3),
-		CPUs: []topology.CPU{
-			{ID: 0, Online: true, Core: core, LLC: near}, {ID: 1, Online: true, Core: core, LLC: near},
-			{ID: 2, Online: true, Core: cpuset.Of(2), LLC: near}, {ID: 3, Online: true, Core: cpuset.Of(3), LLC: cpuset.Of(3), Node: 1},
-		},
-		Nodes: []topology.Node{{ID: 0, CPUs: near}, {ID: 1, CPUs: cpuset.Of(3)}},
-	})
+	return topology.Describe([]topology.CPU{
+		{ID: 0, Online: true, Core: core, LLC: near}, {ID: 1, Online: true, Core: core, LLC: near},
+		{ID: 2, Online: true, Core: cpuset.Of(2), LLC: near}, {ID: 3, Online: true, Core: cpuset.Of(3), LLC: cpuset.Of(3), Node: 1},
+	}, 1<<30, 20)
 }
 
 func TestTotals(t *testing.T) {
