@@ -1,18 +1,18 @@
 package bench
 
 import (
-	"os"
-	"path/filepath"
 	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel/kernelfake"
 )
 
 func TestReadConditions(t *testing.T) {
 	root := t.TempDir()
-	for name, content := range map[string]string{
+	require.NoError(t, kernelfake.WriteFiles(root, map[string]string{
 		"proc/sys/kernel/hostname":           "web-07\n",
 		"proc/sys/kernel/osrelease":          "6.18.5\n",
 		"proc/cmdline":                       "quiet isolcpus=2-3\n",
@@ -25,11 +25,7 @@ func TestReadConditions(t *testing.T) {
 		"sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n",
 		"sys/devices/system/cpu/cpu1/cpufreq/scaling_governor": "performance\n",
 		"sys/devices/system/cpu/cpu2/cpufreq/scaling_governor": "powersave\n",
-	} {
-		path := filepath.Join(root, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-	}
+	}))
 	assert.Equal(t, Conditions{
 		Host: "web-07", Kernel: "6.18.5", CPUModel: "AMD EPYC 9354", Governor: "performance,powersave", SMT: "off",
 		Isolated: "2-3", Online: "0-3", Load1: 1.25, Version: "1.0",

@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/cli/exit"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/kernel/kerneltest"
 )
 
@@ -57,7 +58,7 @@ func TestExportShell(t *testing.T) {
 func serviceHost(t *testing.T, cgroup string) string {
 	t.Helper()
 	root := t.TempDir()
-	for path, content := range map[string]string{
+	require.NoError(t, kernelfake.WriteFiles(root, map[string]string{
 		"proc/77/comm":    "nginx\n",
 		"proc/77/cmdline": "nginx\x00-g\x00",
 		"proc/77/cgroup":  "0::" + cgroup + "\n",
@@ -68,11 +69,7 @@ func serviceHost(t *testing.T, cgroup string) string {
 		"proc/cpuinfo":                   "",
 		"sys/devices/system/cpu/online":  "0-7\n",
 		"sys/devices/system/cpu/present": "0-7\n",
-	} {
-		full := filepath.Join(root, path)
-		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o755))
-		require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
-	}
+	}))
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "proc/77/task/77"), 0o755))
 	for _, name := range []string{"stat", "status", "comm"} {
 		require.NoError(t, os.Symlink("../../"+name, filepath.Join(root, "proc/77/task/77", name)))

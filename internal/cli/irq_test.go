@@ -15,6 +15,7 @@ import (
 
 	"piton/internal/cli/exit"
 	"piton/internal/irq"
+	"piton/internal/kernel/kernelfake"
 )
 
 // irqHost is a host tree with a NIC's queue, a disk's managed queue, a timer and
@@ -22,7 +23,7 @@ import (
 func irqHost(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
-	for path, content := range map[string]string{
+	require.NoError(t, kernelfake.WriteFiles(root, map[string]string{
 		"proc/interrupts": "  CPU0 CPU1\n 0: 9 0 IO-APIC 2-edge timer\n24: 7 20 PCI-MSIX-0000:09:00.0 1-edge eth0-TxRx-3\n" +
 			"30: 5 6 PCI-MSIX-0000:19:00.0 1-edge nvme0q1\nRES: 4 5 Rescheduling interrupts\nMCE: 0 0 Machine check exceptions\n",
 		"proc/softirqs":                                 "  CPU0 CPU1\nNET_RX: 1 2\n",
@@ -43,11 +44,7 @@ func irqHost(t *testing.T) string {
 		"proc/77/comm":                                  "irq/24-eth0\n",
 		"proc/77/stat":                                  "77 (irq/24-eth0) S 2 0 0 0 -1 2097216 0 0 0 0 0 0 0 0 -51 0 1 0 5 0 0 1 0 0 0 0 0 0 0 0 0 0 0 0 17 0 50 1 0 0 0\n",
 		"proc/77/status":                                "Name:\tirq/24-eth0\nTgid:\t77\nUid:\t0\t0\t0\t0\nThreads:\t1\nCpus_allowed_list:\t1\n",
-	} {
-		full := filepath.Join(root, path)
-		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o755))
-		require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
-	}
+	}))
 	for _, n := range []string{"0", "30"} {
 		require.NoError(t, os.Chmod(filepath.Join(root, "proc/irq", n, "smp_affinity_list"), 0o444))
 	}

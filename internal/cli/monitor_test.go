@@ -21,6 +21,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
 	"piton/internal/field"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/topology/topologytest"
 )
 
@@ -264,11 +265,7 @@ func TestHostRootStaysInside(t *testing.T) {
 // TestTopoAllowed is that the CPUs outside piton's cpuset are told from the others.
 func TestTopoAllowed(t *testing.T) {
 	tree := topologytest.Host(t, "2c")
-	for path, content := range map[string]string{"proc/self/cpuset": "/part\n", "sys/fs/cgroup/part/cpuset.cpus.effective": "1\n"} {
-		full := filepath.Join(tree, path)
-		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o755))
-		require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
-	}
+	require.NoError(t, kernelfake.WriteFiles(tree, map[string]string{"proc/self/cpuset": "/part\n", "sys/fs/cgroup/part/cpuset.cpus.effective": "1\n"}))
 	h := newHome(t)
 	rows := csvRows(t, h.run("--host-root", tree, "topo", "--all", "-o", "csv").out)
 	require.Len(t, rows, 2)

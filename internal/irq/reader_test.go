@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cpuset"
+	"piton/internal/kernel/kernelfake"
 )
 
 // host is a host tree in the making.
@@ -21,9 +22,7 @@ func newHost(t *testing.T) host { return host{t, t.TempDir()} }
 
 func (h host) file(path, content string) {
 	h.t.Helper()
-	full := filepath.Join(h.root, path)
-	require.NoError(h.t, os.MkdirAll(filepath.Dir(full), 0o755))
-	require.NoError(h.t, os.WriteFile(full, []byte(content), 0o644))
+	require.NoError(h.t, kernelfake.WriteFiles(h.root, map[string]string{path: content}))
 }
 
 func (h host) link(path, to string) {

@@ -15,6 +15,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/partition"
 	"piton/internal/procfs"
 	"piton/internal/sample"
@@ -152,13 +153,10 @@ func TestOfflineCPUsStay(t *testing.T) {
 // TestWholeMasks reads the masks of a live sample again where CPUs could come online.
 func TestWholeMasks(t *testing.T) {
 	root := t.TempDir()
-	for path, text := range map[string]string{
+	require.NoError(t, kernelfake.WriteFiles(root, map[string]string{
 		"sys/devices/system/cpu/online": "0-4,6-7\n", "sys/devices/system/cpu/possible": "0-7\n",
 		"proc/11/status": "Name:\tx\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n",
-	} {
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o755))
-		require.NoError(t, os.WriteFile(filepath.Join(root, path), []byte(text), 0o644))
-	}
+	}))
 	cut := func() []*sample.Task {
 		return []*sample.Task{{TGID: 10, TID: 11, Have: sample.HaveAffinity, Affinity: set("0-4,6-7")},
 			{TGID: 12, TID: 12, Have: sample.HaveAffinity, Affinity: set("1")}, {TGID: 10, TID: 11}}

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/kernel"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/procfs"
 )
 
@@ -24,9 +25,7 @@ type host struct {
 }
 
 func (h host) write(path, text string) {
-	path = filepath.Join(h.root, path)
-	require.NoError(h, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(h, os.WriteFile(path, []byte(text), 0o644))
+	require.NoError(h, kernelfake.WriteFiles(h.root, map[string]string{path: text}))
 }
 
 // task makes a thread; runNs "" stands for a kernel without schedstat.

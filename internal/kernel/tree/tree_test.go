@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/kernel"
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/kernel/tree"
 )
 
@@ -17,13 +18,10 @@ import (
 func made(t *testing.T) (root string) {
 	root = filepath.Join(t.TempDir(), "tree")
 	outside := filepath.Join(filepath.Dir(root), "outside")
-	for path, text := range map[string]string{
+	require.NoError(t, kernelfake.WriteFiles("", map[string]string{
 		root + "/proc/stat": "inside\n", root + "/proc/12/comm": "task\n", root + "/etc/passwd": "inside\n",
 		root + "/sys/devices/net0/flags": "0x1\n", outside + "/secret": "outside\n",
-	} {
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-	}
+	}))
 	for path, to := range map[string]string{
 		"proc/absolute": "/etc/passwd", "proc/relative": "../etc/passwd", "proc/self": "12",
 		"proc/out": outside + "/secret", "proc/up": "../../../../../../../../etc/passwd", "sys/out": outside,

@@ -3,8 +3,6 @@ package meters
 import (
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/kernel/kernelfake"
 	"piton/internal/sample"
 	"piton/internal/topology/topologytest"
 	"piton/internal/tui/theme"
@@ -124,9 +123,7 @@ func TestOnlyWhatIsChosenIsRead(t *testing.T) {
 func TestReader(t *testing.T) {
 	root := t.TempDir()
 	write := func(path, content string) {
-		full := filepath.Join(root, path)
-		require.NoError(t, os.MkdirAll(filepath.Dir(full), 0o755))
-		require.NoError(t, os.WriteFile(full, []byte(content), 0o644))
+		require.NoError(t, kernelfake.WriteFiles(root, map[string]string{path: content}))
 	}
 	counts := func(rx, tx, read, written int) {
 		dev := "Inter-|   Receive                |  Transmit\n face |bytes    packets\n"

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"piton/internal/kernel/kernelfake"
 )
 
 // oddHost has two interfaces, two disks, two sensors and two frequencies.
@@ -30,9 +32,7 @@ func newOddHost(t *testing.T) *oddHost {
 }
 
 func (h *oddHost) write(path, text string) {
-	full := filepath.Join(h.root, path)
-	require.NoError(h.t, os.MkdirAll(filepath.Dir(full), 0o755))
-	require.NoError(h.t, os.WriteFile(full, []byte(text), 0o644))
+	require.NoError(h.t, kernelfake.WriteFiles(h.root, map[string]string{path: text}))
 }
 
 // read reads what a second later is there, and returns what is new to say.
