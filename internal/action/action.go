@@ -51,15 +51,15 @@ const (
 	Running        // a benchmark is running
 	Idle           // no benchmark is running
 	Searching      // a search for a placement is under way
-	Held           // rows are grabbed
-	NotHeld
+	Grabbed        // rows are grabbed
+	NotGrabbed
 )
 
 // State is what Spec.Why decides from.
 type State struct {
 	View      Context
 	Selected  int  // rows selected or tagged
-	Holding   bool // rows are grabbed, to be dropped on CPUs
+	Grabbed   bool // rows are grabbed, to be dropped on CPUs
 	ReadOnly  bool
 	CanUndo   bool
 	Benchmark bool // a benchmark is running
@@ -89,9 +89,9 @@ func (s *Spec) Why(state State) string {
 		return "a benchmark is running; x cancels it"
 	case s.Needs == Searching && !state.Search:
 		return "no search is under way: R on a process starts one"
-	case s.Needs == Held && !state.Holding:
+	case s.Needs == Grabbed && !state.Grabbed:
 		return "nothing is grabbed: d on the list grabs its rows"
-	case s.Needs == NotHeld && state.Holding:
+	case s.Needs == NotGrabbed && state.Grabbed:
 		return "drop what is grabbed first, or cancel with Esc"
 	}
 	return ""

@@ -18,6 +18,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/change/history"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/model"
@@ -29,7 +30,7 @@ type bystander struct{ change.Guard }
 
 func (b bystander) Arm(time.Duration) (change.Guard, error) { return b, nil }
 func (bystander) Undone(e []uint64) ([]uint64, error)       { return e, nil }
-func (bystander) List() ([]change.GuardState, error)        { return nil, nil }
+func (bystander) List() ([]history.GuardState, error)       { return nil, nil }
 func (bystander) Tell([]byte) error                         { return nil }
 func (bystander) Stands() error                             { return nil }
 func (bystander) Dismiss() error                            { return nil }

@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/changetest"
+	"piton/internal/change/history"
 	"piton/internal/cpuset"
 	"piton/internal/search"
 )
@@ -20,7 +21,7 @@ type standing struct{ change.Guard }
 
 func (s standing) Arm(time.Duration) (change.Guard, error) { return s, nil }
 func (standing) Undone(e []uint64) ([]uint64, error)       { return e, nil }
-func (standing) List() ([]change.GuardState, error)        { return nil, nil }
+func (standing) List() ([]history.GuardState, error)       { return nil, nil }
 func (standing) Tell([]byte) error                         { return nil }
 func (standing) Stands() error                             { return nil }
 func (standing) Dismiss() error                            { return nil }

@@ -13,6 +13,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/change/history"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -131,9 +132,9 @@ type guards struct {
 	lines     int
 	dismissed bool
 	undone    []uint64
-	others    []change.GuardState // that have not decided
-	refuse    error               // of Arm
-	late      func() bool         // it has begun to revert
+	others    []history.GuardState // that have not decided
+	refuse    error                // of Arm
+	late      func() bool          // it has begun to revert
 }
 
 func (g *guards) Arm(after time.Duration) (change.Guard, error) {
@@ -146,7 +147,7 @@ func (g *guards) Undone(entries []uint64) (idle []uint64, err error) {
 	return entries, nil
 }
 
-func (g *guards) List() ([]change.GuardState, error) { return g.others, nil }
+func (g *guards) List() ([]history.GuardState, error) { return g.others, nil }
 
 func (g *guards) Tell([]byte) error {
 	if g.late != nil && g.late() {

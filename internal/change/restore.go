@@ -80,7 +80,7 @@ type undone struct {
 
 // all plans to undo the chosen entries.
 func (u *undoer) all(ctx context.Context, chosen map[uint64]bool) error {
-	var guards []GuardState
+	var guards []history.GuardState
 	if u.plan.unconfirmed == nil && u.t.o.Guards != nil {
 		guards, _ = u.t.o.Guards.List() // without it, what a guard has recorded tells
 	}

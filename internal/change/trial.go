@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/kernel"
 )
 
@@ -381,7 +382,7 @@ func (r *run) refuseDuringTrial(changes []Change) error {
 	}
 	guards, err := r.t.o.Guards.List()
 	// No trial waits for a confirmation, and the journal need not be read for those that do.
-	concerns := func(g GuardState) bool { return !g.Waiting || r.plan.candidates != nil }
+	concerns := func(g history.GuardState) bool { return !g.Waiting || r.plan.candidates != nil }
 	if err != nil || !slices.ContainsFunc(guards, concerns) {
 		return err
 	}
@@ -396,7 +397,7 @@ func (r *run) refuseDuringTrial(changes []Change) error {
 	}
 	why, family := map[part]string{}, r.t.family()
 	for _, e := range entries {
-		i := slices.IndexFunc(guards, func(g GuardState) bool { return g.Entry == e.ID })
+		i := slices.IndexFunc(guards, func(g history.GuardState) bool { return g.Entry == e.ID })
 		if i < 0 || e.Undone && guards[i].Lost { // it was killed when it had said that nothing is left
 			continue
 		}
@@ -434,7 +435,7 @@ func (r *run) refuseDuringTrial(changes []Change) error {
 
 // temporary says why what is under a guard will not stay as it is, "" if it may, or if that is
 // to be undone.
-func (r *run) temporary(g GuardState, c Change) string {
+func (r *run) temporary(g history.GuardState, c Change) string {
 	switch trial := len(c.Tried) > 0; {
 	case trial && (g.Making || g.Stopped):
 		return fmt.Sprintf("entry %d, a search that is under way, sets it in turn; stop that first", g.Entry)

@@ -13,6 +13,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/change/history"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/kernel/kernelfake"
@@ -76,7 +77,7 @@ func TestTrialIsNotMadeOfWhatMayBeReverted(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	m.Spawn(20, 20)
-	g := &guards{others: []change.GuardState{{Entry: 1, Waiting: true}}}
+	g := &guards{others: []history.GuardState{{Entry: 1, Waiting: true}}}
 	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: g})
 	apply(t, tuner, pinTo(3, 10))
 	try := func(pid kernel.TID) (ran bool, out change.Outcome) {
@@ -95,7 +96,7 @@ func TestTrialIsNotMadeOfWhatMayBeReverted(t *testing.T) {
 	assert.Equal(t, "entry 1 may still be reverted; piton keep 1 keeps it, piton undo 1 reverts it now", out.Changes[0].Reason)
 	ran, _ = try(20)
 	assert.True(t, ran, "of another process")
-	g.others = []change.GuardState{{Entry: 1, Lost: true}}
+	g.others = []history.GuardState{{Entry: 1, Lost: true}}
 	ran, _ = try(10)
 	assert.True(t, ran, "it will not be reverted")
 }
@@ -108,7 +109,7 @@ func TestChangeOfWhatATrialsProcessStarted(t *testing.T) {
 	m.Spawn(20, 20)
 	j := changetest.Journal(t)
 	tuner := m.Tuner(change.Options{Journal: j, Guards: &guards{}})
-	other := m.Tuner(change.Options{Journal: j, Guards: &guards{others: []change.GuardState{{Entry: 1, Making: true}}}})
+	other := m.Tuner(change.Options{Journal: j, Guards: &guards{others: []history.GuardState{{Entry: 1, Making: true}}}})
 	p, err := tuner.PlanTrial(t.Context(), [][]change.Request{pinTo(1, 10)})
 	require.NoError(t, err)
 	_, err = tuner.Try(t.Context(), p, change.Confirmation{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
@@ -133,10 +134,10 @@ func TestTrialThatHasLostItsGuard(t *testing.T) {
 	require.NoError(t, err)
 	_, err = tuner.Try(t.Context(), p, change.Confirmation{RevertAfter: time.Minute}, func(_ context.Context, set change.SetCandidate) (string, error) {
 		require.NoError(t, set(change.All(1)))
-		o.Guards = &guards{others: []change.GuardState{{Entry: 1}}}
+		o.Guards = &guards{others: []history.GuardState{{Entry: 1}}}
 		out := apply(t, m.Tuner(o), pinTo(2, 10))
 		assert.Equal(t, "entry 1, a search, is being reverted; run the command again", out.Changes[0].Reason)
-		o.Guards = &guards{others: []change.GuardState{{Entry: 1, Lost: true}}}
+		o.Guards = &guards{others: []history.GuardState{{Entry: 1, Lost: true}}}
 		out = apply(t, m.Tuner(o), pinTo(2, 10))
 		assert.Equal(t, "entry 1 is a search that has lost its guard; piton undo 1 first", out.Changes[0].Reason)
 		undo(t, m.Tuner(o), change.UndoRequest{IDs: []uint64{1}})

@@ -91,7 +91,7 @@ type Guards interface {
 	// given time after its end unless somebody confirms it.
 	Arm(after time.Duration) (Guard, error)
 	// List returns the guards of the journal that have not decided.
-	List() ([]GuardState, error)
+	List() ([]history.GuardState, error)
 	// Undone ends the guards of entries of which nothing is left in force, and returns the entries
 	// of those that had not begun to revert. One that had has ended by then, or takes too long.
 	Undone(entries []uint64) (idle []uint64, err error)
@@ -158,9 +158,6 @@ func (s GuardStatus) Fails(changes []Change) string {
 	}
 	return ""
 }
-
-// GuardState is a guard that has not decided yet, as anybody can see it.
-type GuardState = history.GuardState
 
 // ErrUndone is the error of a trial whose entry somebody has undone.
 var ErrUndone = errors.New("undone by somebody else meanwhile")

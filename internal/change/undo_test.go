@@ -10,6 +10,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -164,7 +165,7 @@ func TestUndoWhileAGuardReverts(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
 	j := changetest.Journal(t)
-	tuner := m.Tuner(change.Options{Journal: j, Guards: &guards{others: []change.GuardState{{Entry: 1, Waiting: true}}}})
+	tuner := m.Tuner(change.Options{Journal: j, Guards: &guards{others: []history.GuardState{{Entry: 1, Waiting: true}}}})
 	apply(t, tuner, pinTo(1, 10))
 	apply(t, tuner, changetest.Pin(change.ScopeProcess, cpuset.Of(0, 1, 2, 3), 10))
 	p, err := tuner.PlanUndo(t.Context(), change.UndoRequest{Last: 1})
@@ -194,7 +195,7 @@ func (g *reverting) Undone([]uint64) ([]uint64, error) {
 func TestUndoAfterAGuardFindsNewborns(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
-	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: &reverting{guards: guards{others: []change.GuardState{{Entry: 1, Waiting: true}}}, revert: func() {
+	tuner := m.Tuner(change.Options{Journal: changetest.Journal(t), Guards: &reverting{guards: guards{others: []history.GuardState{{Entry: 1, Waiting: true}}}, revert: func() {
 		require.NoError(t, m.SetAffinity(10, cpuset.Of(1)))
 		m.Before("SetAffinity", 10, func() { m.SpawnAs(10, 11, kernelfake.Task{Affinity: cpuset.Of(1), Start: 3000}) })
 	}}})

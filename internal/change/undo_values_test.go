@@ -11,6 +11,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/change/changetest"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
@@ -189,7 +190,7 @@ func TestUndoRestoresNothingUnconfirmed(t *testing.T) {
 			_, err := tuner.Apply(t.Context(), plan(t, tuner, changetest.One(fifo, tt.pids...)), change.Confirmation{Yes: true, RevertAfter: time.Second})
 			require.NoError(t, err)
 			if tt.waits {
-				g.others = []change.GuardState{{Entry: 1, Waiting: true}}
+				g.others = []history.GuardState{{Entry: 1, Waiting: true}}
 			}
 			apply(t, tuner, changetest.One(batch, 10))
 			if tt.reverted {

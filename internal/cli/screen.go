@@ -11,6 +11,7 @@ import (
 	"piton/internal/auto"
 	"piton/internal/change"
 	"piton/internal/change/guard"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/cli/app"
 	"piton/internal/cli/benchcmd"
@@ -161,7 +162,7 @@ func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Samp
 		d.Elevate = elevate(a, sudo, self)
 	}
 	if a.Live() {
-		d.Guards = func() []change.GuardState {
+		d.Guards = func() []history.GuardState {
 			armed, _ := a.Guards().List() // piton keep reports the error
 			return armed
 		}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"piton/internal/action"
-	"piton/internal/change"
+	"piton/internal/change/history"
 	"piton/internal/paper"
 	"piton/internal/sample"
 	"piton/internal/tui"
@@ -18,7 +18,7 @@ func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 	return tui.Deps{
 		Options: o, Sampler: s, Topology: m.Topology, Inspect: inspector{m},
 		Tuning: tui.Tuner{Deps: action.Deps{Tuner: m.tuner, Rate: m.rate, Look: m.facts}},
-		Guards: func() []change.GuardState {
+		Guards: func() []history.GuardState {
 			armed, _ := m.guards.List() // those in memory cannot fail
 			return armed
 		},

@@ -21,17 +21,17 @@ import (
 // chooser is the core panel while CPUs are chosen in it: for the list, or for
 // what was grabbed.
 type chooser struct {
-	on   bool       // it has the keyboard
-	cpu  cpuset.CPU // under the cursor
-	wide int        // how many regions wider than that CPU the cursor is
-	held *held      // what was grabbed; nil: CPUs are chosen for the list
+	on      bool       // it has the keyboard
+	cpu     cpuset.CPU // under the cursor
+	wide    int        // how many regions wider than that CPU the cursor is
+	grabbed *grabbed   // what was grabbed; nil: CPUs are chosen for the list
 
 	ticked cpuset.Set // that the list is filtered by
 	mayRun bool       // it shows what may run on them, not only what is on them
 	expr   string     // the filter's words for that
 	pick   *corepanel.Pick
 
-	pressed   *held      // what is under the mouse's button, and may be dragged
+	pressed   *grabbed   // what is under the mouse's button, and may be dragged
 	pressedAt int        // on which line of the screen
 	drag      bool       // it is being dragged
 	over      cpuset.Set // the CPUs that the drag is over
@@ -74,10 +74,10 @@ func (m *Model) enterPanel() tea.Cmd {
 // leavePanel gives the keys back to the view, and forgets what was grabbed.
 // Ticks stay: they are a filter.
 func (m *Model) leavePanel() tea.Cmd {
-	held := m.chooser.held
-	m.chooser.on, m.chooser.held, m.chooser.drag, m.chooser.pressed, m.digits = false, nil, false, nil, ""
-	if held != nil {
-		return m.say(info, held.subject+": nothing was changed")
+	g := m.chooser.grabbed
+	m.chooser.on, m.chooser.grabbed, m.chooser.drag, m.chooser.pressed, m.digits = false, nil, false, nil, ""
+	if g != nil {
+		return m.say(info, g.subject+": nothing was changed")
 	}
 	return nil
 }
@@ -144,8 +144,8 @@ func (m *Model) picked() *corepanel.Pick {
 	case c.on:
 		want.At = m.region().CPUs
 	}
-	if c.held != nil {
-		want.Ticked = c.held.on
+	if c.grabbed != nil {
+		want.Ticked = c.grabbed.on
 	}
 	switch {
 	case want.At.Empty() && want.Ticked.Empty():
@@ -180,9 +180,9 @@ func (m *Model) chooserLine(width int) string {
 		{"arrows", "CPU", "+", "wider", "Enter", "apply", "Esc", "cancel"}, {"+", "wider", "Enter", "apply", "Esc", "cancel"},
 		{"Enter", "apply", "Esc", "cancel"}}
 	switch {
-	case m.chooser.held == nil && m.deps.ReadOnly:
+	case m.chooser.grabbed == nil && m.deps.ReadOnly:
 		keys = [][]string{{"Space", "ticks", "f", listOf(!m.chooser.mayRun), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
-	case m.chooser.held == nil:
+	case m.chooser.grabbed == nil:
 		keys = [][]string{{"Space", "ticks", "f", listOf(!m.chooser.mayRun), "I", "isolates", "i", "includes", "Esc", "back"},
 			{"Space", "ticks", "f", listOf(!m.chooser.mayRun), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
 	}
@@ -202,17 +202,17 @@ func (m *Model) chosen(width int) rows.Row {
 	var r rows.Row
 	r.Add(th.Text, " ")
 	if c.drag && c.over.Empty() {
-		r.Add(th.Strong, "placing "+c.held.subject)
+		r.Add(th.Strong, "placing "+c.grabbed.subject)
 		r.Add(th.Dim, ": over no CPU")
 		return r
 	}
-	if c.held != nil && width >= narrowLine {
-		r.Add(th.Strong, "placing "+c.held.subject)
+	if c.grabbed != nil && width >= narrowLine {
+		r.Add(th.Strong, "placing "+c.grabbed.subject)
 		r.Add(th.Text, " "+th.Arrow+" ")
 	}
 	r.Add(th.Title, m.dropName(at))
-	if c.held != nil && width < narrowLine { // where to matters more
-		r.Add(th.Strong, " for "+c.held.subject)
+	if c.grabbed != nil && width < narrowLine { // where to matters more
+		r.Add(th.Strong, " for "+c.grabbed.subject)
 	}
 	if busy := busyWords(m.model, at.CPUs); busy != "" {
 		r.Add(th.Dim, " "+busy)
@@ -237,8 +237,8 @@ func listOf(mayRun bool) string {
 // dropName names the CPUs that a drop would choose: those that are ticked for it,
 // or what is under the cursor.
 func (m *Model) dropName(at corepanel.Region) string {
-	if h := m.chooser.held; h != nil && !h.on.Empty() {
-		return "cpus " + h.on.String()
+	if g := m.chooser.grabbed; g != nil && !g.on.Empty() {
+		return "cpus " + g.on.String()
 	}
 	if cpus := at.CPUs.String(); !strings.HasSuffix(at.Name, " "+cpus) {
 		return at.Name + " (" + cpus + ")"
@@ -250,8 +250,8 @@ func (m *Model) dropName(at corepanel.Region) string {
 // what is grabbed, where to drop it; else for the list, what to show.
 func (m *Model) tick() tea.Cmd {
 	cpus := m.region().CPUs
-	if h := m.chooser.held; h != nil {
-		h.on = toggle(h.on, cpus)
+	if g := m.chooser.grabbed; g != nil {
+		g.on = toggle(g.on, cpus)
 		return nil
 	}
 	m.chooser.ticked = toggle(m.chooser.ticked, cpus)
@@ -266,8 +266,8 @@ func toggle(set, cpus cpuset.Set) cpuset.Set {
 }
 
 func (m *Model) untick() tea.Cmd {
-	if h := m.chooser.held; h != nil {
-		h.on = cpuset.Set{}
+	if g := m.chooser.grabbed; g != nil {
+		g.on = cpuset.Set{}
 		return nil
 	}
 	m.chooser.ticked = cpuset.Set{}

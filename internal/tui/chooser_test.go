@@ -82,7 +82,7 @@ func TestLetGo(t *testing.T) {
 			r.press("d", "down")
 			r.press(keys...)
 			assert.Zero(t, r.tuning.plans, keys)
-			assert.Nil(t, r.m.chooser.held)
+			assert.Nil(t, r.m.chooser.grabbed)
 			assert.Contains(t, r.text(), "nothing was changed")
 			assert.NotEqual(t, action.Panel, r.m.context())
 		})
@@ -231,6 +231,6 @@ func TestClickInThePanelPointsAtACPU(t *testing.T) {
 		assert.Contains(t, r.line(-2), "(0-7)")
 		r.press("esc", "d")
 		r.send(tea.MouseClickMsg{X: 64, Y: r.area("panel").y + 3, Button: tea.MouseLeft})
-		assert.Equal(t, "3", r.tuning.wanted(), "with something in hand a click drops it")
+		assert.Equal(t, "3", r.tuning.wanted(), "when something is grabbed a click drops it")
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"piton/internal/change"
+	"piton/internal/change/history"
 	"piton/internal/irq"
 	"piton/internal/sample"
 	"piton/internal/topology"
@@ -50,7 +50,7 @@ type Deps struct {
 	Elevate  Elevate // nil: there is no sudo, or it would add no right
 	// Guards reads the guards of the journal that have not decided; nil where there are
 	// none. It is called from commands, beside the screen.
-	Guards   func() []change.GuardState
+	Guards   func() []history.GuardState
 	Priority starved.Priority // nil: piton may not raise its own
 	Settings Settings
 	Bench    Bench

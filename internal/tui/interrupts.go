@@ -55,22 +55,22 @@ func (m *Model) spread(lines []*irq.Row, cpus cpuset.Set) tea.Cmd {
 	return m.begin(w)
 }
 
-func (m *Model) heldIRQs(lines []*irq.Row) *held {
+func (m *Model) grabIRQs(lines []*irq.Row) *grabbed {
 	if len(lines) == 0 {
 		return nil
 	}
-	return &held{subject: linesName(lines), send: func(cpus cpuset.Set, reason string) tea.Cmd { return m.sendIRQs(lines, cpus, reason) },
+	return &grabbed{subject: linesName(lines), send: func(cpus cpuset.Set, reason string) tea.Cmd { return m.sendIRQs(lines, cpus, reason) },
 		spread: func(cpus cpuset.Set) tea.Cmd { return m.spread(lines, cpus) }}
 }
 
-// draggedIRQs is what the mouse takes hold of: the line under it, or all tagged
+// pressedIRQs is what the mouse would grab: the line under it, or all tagged
 // ones when it is one of them.
-func (m *Model) draggedIRQs() *held {
+func (m *Model) pressedIRQs() *grabbed {
 	if m.irqs.Tagged() {
-		return m.heldIRQs(m.irqs.Targets())
+		return m.grabIRQs(m.irqs.Targets())
 	}
 	if row := m.irqs.Selected(); row != nil {
-		return m.heldIRQs([]*irq.Row{row})
+		return m.grabIRQs([]*irq.Row{row})
 	}
 	return nil
 }
@@ -108,20 +108,20 @@ func (m *Model) newIRQCPUs() cpuset.Set { return m.deps.Topology.OnlineAmong(m.i
 // askIRQPlace offers where the lines could go, each with why.
 func (m *Model) askIRQPlace() tea.Cmd {
 	lines, ordinary := m.irqs.Targets(), m.deps.Topology.Ordinary()
-	h := m.heldIRQs(lines)
-	items := []dialog.Item{{Label: "spread", Detail: "one CPU each, over " + ordinary.String(), Value: func() tea.Cmd { return h.spread(ordinary) },
+	g := m.grabIRQs(lines)
+	items := []dialog.Item{{Label: "spread", Detail: "one CPU each, over " + ordinary.String(), Value: func() tea.Cmd { return g.spread(ordinary) },
 		More: "The queues of a device go to different cores as long as there are, on its own node first; both ways of a queue share a CPU."}}
 	if best := m.newest.LeastLoaded; best >= 0 {
-		items = append(items, h.item("least-loaded", cpuset.Of(best),
+		items = append(items, g.item("least-loaded", cpuset.Of(best),
 			fmt.Sprintf("All of them to the CPU that is least loaded: %s.", busyWords(m.newest, cpuset.Of(best)))))
 	}
-	items = append(items, m.deviceItems(h, lines)...)
-	return m.openPlaces(h, append(items, h.item("reset", m.newIRQCPUs(), "Where interrupts go that are set up from now on: default_smp_affinity.")))
+	items = append(items, m.deviceItems(g, lines)...)
+	return m.openPlaces(g, append(items, g.item("reset", m.newIRQCPUs(), "Where interrupts go that are set up from now on: default_smp_affinity.")))
 }
 
 // deviceItems are the node of the lines' device, if they have one and the same,
 // and the cores around the CPU that most of the first one's interrupts come to.
-func (m *Model) deviceItems(h *held, lines []*irq.Row) []dialog.Item {
+func (m *Model) deviceItems(g *grabbed, lines []*irq.Row) []dialog.Item {
 	var items []dialog.Item
 	node := lines[0].Node
 	for _, l := range lines {
@@ -131,13 +131,13 @@ func (m *Model) deviceItems(h *held, lines []*irq.Row) []dialog.Item {
 	}
 	if n, ok := m.deps.Topology.Node(topology.NodeID(node)); ok && len(m.deps.Topology.Nodes) > 1 {
 		cpus := n.CPUs.And(m.deps.Topology.Online)
-		items = append(items, h.item(fmt.Sprintf("node %d", node), cpus, "The node that the device is attached to: "+busyWords(m.newest, cpus)+"."))
+		items = append(items, g.item(fmt.Sprintf("node %d", node), cpus, "The node that the device is attached to: "+busyWords(m.newest, cpus)+"."))
 	}
 	top := lines[0].Rate.Top
 	if top < 0 {
 		return items
 	}
-	around := m.hereItems(h, top, fmt.Sprintf("Around cpu %d, which takes most of its interrupts now", top))
+	around := m.hereItems(g, top, fmt.Sprintf("Around cpu %d, which takes most of its interrupts now", top))
 	return append(items, around[:max(len(around)-1, 0)]...) // not anywhere
 }
 

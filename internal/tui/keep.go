@@ -171,18 +171,18 @@ func (m *Model) guardsTick() tea.Cmd {
 }
 
 // takeGuards shows them, and says at once when one cannot revert its entry any more.
-func (m *Model) takeGuards(now []change.GuardState) tea.Cmd {
+func (m *Model) takeGuards(now []history.GuardState) tea.Cmd {
 	before := m.guards
 	m.guards = now
 	m.journal.SetGuards(now)
 	for _, g := range now {
 		text := g.Words()
-		if text != "" && !slices.ContainsFunc(before, func(b change.GuardState) bool { return b.Words() == text }) {
+		if text != "" && !slices.ContainsFunc(before, func(b history.GuardState) bool { return b.Words() == text }) {
 			return m.say(bad, text)
 		}
 	}
-	ended := slices.DeleteFunc(before, func(b change.GuardState) bool {
-		return slices.ContainsFunc(now, func(g change.GuardState) bool { return g.Entry == b.Entry })
+	ended := slices.DeleteFunc(before, func(b history.GuardState) bool {
+		return slices.ContainsFunc(now, func(g history.GuardState) bool { return g.Entry == b.Entry })
 	})
 	if len(ended) == 0 || m.deps.Journal == nil {
 		return nil
@@ -191,12 +191,12 @@ func (m *Model) takeGuards(now []change.GuardState) tea.Cmd {
 }
 
 // lookAtReverts says what guards that have ended could not revert.
-func (m *Model) lookAtReverts(ended []change.GuardState) tea.Cmd {
+func (m *Model) lookAtReverts(ended []history.GuardState) tea.Cmd {
 	return func() tea.Msg {
 		entries, _, _ := m.deps.Journal.Entries() // the journal's view tells what is wrong with it
 		var failed []string
 		for _, d := range history.Operations(entries, nil) {
-			if why := d.RevertFailed(); why != "" && slices.ContainsFunc(ended, func(g change.GuardState) bool { return g.Entry == d.ID }) {
+			if why := d.RevertFailed(); why != "" && slices.ContainsFunc(ended, func(g history.GuardState) bool { return g.Entry == d.ID }) {
 				failed = append(failed, fmt.Sprintf("entry %d: %s", d.ID, why))
 			}
 		}

@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 )
 
@@ -230,7 +231,7 @@ func TestRevertThatFailedIsSaid(t *testing.T) {
 	revert := change.Entry{ID: 8, Finished: true, Undoes: []uint64{7}, Origin: journal.Origin{Kind: journal.ByGuard},
 		Changes: slices.Clone(made.Changes)}
 	revert.Changes[0].Status, revert.Changes[0].Err = attr.Failed, attr.NotPermitted(syscall.EACCES)
-	states := []change.GuardState{{Entry: 7, Left: time.Second, PID: 4711}}
+	states := []history.GuardState{{Entry: 7, Left: time.Second, PID: 4711}}
 	onDanger(t, func(r *rig) {
 		r.run(r.m.lookAtGuards())
 		assert.NotContains(t, r.line(-2), "revert failed")
@@ -240,31 +241,31 @@ func TestRevertThatFailedIsSaid(t *testing.T) {
 		r.press("5")
 		assert.Contains(t, r.text(), "revert failed: needs CAP_SYS_NICE")
 	}, func(d *Deps) {
-		d.Guards = func() []change.GuardState { return states }
+		d.Guards = func() []history.GuardState { return states }
 		d.Journal = kept{made, revert}
 	})
 }
 
 func TestGuardsAreWatched(t *testing.T) {
-	var states []change.GuardState
+	var states []history.GuardState
 	reads := 0
 	onDanger(t, func(r *rig) {
 		r.run(r.m.guardsTick())
 		assert.Zero(t, reads, "nothing is guarded")
 		r.press("p")
-		states = []change.GuardState{{Entry: 7, Left: 15 * time.Second, PID: 4711}}
+		states = []history.GuardState{{Entry: 7, Left: 15 * time.Second, PID: 4711}}
 		reads = 0
 		r.run(r.m.guardsTick())
 		assert.Equal(t, 1, reads)
 		r.wait(time.Second)
 		r.press("y")
-		states = []change.GuardState{{Entry: 12, Lost: true}}
+		states = []history.GuardState{{Entry: 12, Lost: true}}
 		r.run(r.m.guardsTick())
 		assert.Contains(t, r.line(0), states[0].Words())
 		assert.Contains(t, r.line(-2), "guard lost: entry 12")
 		r.press("z")
 		assert.Equal(t, []uint64{12}, r.tuning.carried[len(r.tuning.carried)-1].Undoes)
-		states = []change.GuardState{{Entry: 13, Stopped: true, PID: 4711}}
+		states = []history.GuardState{{Entry: 13, Stopped: true, PID: 4711}}
 		r.run(r.m.guardsTick())
 		assert.Contains(t, r.line(0), "guard stopped: entry 13")
 		states = nil
@@ -273,5 +274,5 @@ func TestGuardsAreWatched(t *testing.T) {
 		reads = 0
 		r.run(r.m.guardsTick())
 		assert.Zero(t, reads)
-	}, func(d *Deps) { d.Guards = func() []change.GuardState { reads++; return states } })
+	}, func(d *Deps) { d.Guards = func() []history.GuardState { reads++; return states } })
 }

@@ -14,7 +14,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
-	"piton/internal/change"
+	"piton/internal/change/history"
 	"piton/internal/field"
 	"piton/internal/model"
 	"piton/internal/sample"
@@ -68,7 +68,7 @@ type Model struct {
 	undoable  bool         // the journal has something to undo
 	made      []made       // in this session and not undone, oldest first
 	unkept    []made       // what is not confirmed yet
-	guards    []change.GuardState
+	guards    []history.GuardState
 	busy      int            // changes under way
 	gate      chan struct{}  // holds one: the change under way, or the end of the program
 	quitting  bool           // as soon as none is under way
@@ -236,7 +236,7 @@ func (m *Model) state() action.State {
 	if m.view == action.IRQs {
 		selected = m.irqs.Count()
 	}
-	return action.State{View: m.view, Selected: selected, Holding: m.chooser.held != nil,
+	return action.State{View: m.view, Selected: selected, Grabbed: m.chooser.grabbed != nil,
 		ReadOnly: m.deps.ReadOnly, CanUndo: m.undoable || len(m.made) > 0, Benchmark: m.bench.Running(), Search: m.race.Running()}
 }
 

@@ -127,7 +127,7 @@ func (m *Model) toggleMouse() tea.Cmd {
 	return m.say(info, "mouse on")
 }
 
-// press takes hold of the row under the mouse: of all tagged rows when it is one
+// press grabs the row under the mouse: of all tagged rows when it is one
 // of them. Only a motion makes a drag of it.
 func (m *Model) press() {
 	id := "tune.grab"
@@ -137,16 +137,16 @@ func (m *Model) press() {
 	switch grab := m.verbs.byID(id); {
 	case grab == nil || grab.Why(m.state()) != "":
 	case m.view == action.IRQs:
-		m.chooser.pressed = m.draggedIRQs()
+		m.chooser.pressed = m.pressedIRQs()
 	default:
-		m.chooser.pressed = m.grabbed()
+		m.chooser.pressed = m.selectedRows()
 		if r, ok := m.table.Process(); ok && m.table.Tags() > 0 && !m.table.Tagged(proctable.KeyOf(r.Task())) {
-			m.chooser.pressed = m.heldRow(r)
+			m.chooser.pressed = m.grabRow(r)
 		}
 	}
 }
 
-// dragTo moves what is held to a cell of the screen, and reports whether that
+// dragTo moves what is grabbed to a cell of the screen, and reports whether that
 // changes what is shown.
 func (m *Model) dragTo(x, y int) bool {
 	c := &m.chooser
@@ -158,7 +158,7 @@ func (m *Model) dragTo(x, y int) bool {
 		over = m.panel.At(x, y-a.y)
 	}
 	changed := !c.drag || !over.Equal(c.over)
-	c.drag, c.over, c.held = true, over, c.pressed
+	c.drag, c.over, c.grabbed = true, over, c.pressed
 	m.pointAtRegion(over)
 	return changed
 }
@@ -171,12 +171,12 @@ func (m *Model) release(x, y int) tea.Cmd {
 		return nil
 	}
 	m.dragTo(x, y)
-	held, over := c.held, c.over
-	c.drag, c.held, c.pressed, c.over = false, nil, nil, cpuset.Set{}
+	g, over := c.grabbed, c.over
+	c.drag, c.grabbed, c.pressed, c.over = false, nil, nil, cpuset.Set{}
 	if over.Empty() {
-		return m.say(info, held.subject+": nothing was changed")
+		return m.say(info, g.subject+": nothing was changed")
 	}
-	return held.drop(over)
+	return g.drop(over)
 }
 
 // pointAtRegion puts the panel's cursor on what the panel shows as one.
@@ -192,16 +192,16 @@ func (m *Model) pointAtRegion(cpus cpuset.Set) {
 	}
 }
 
-// clickPanel points at CPUs; with something in hand it drops it there.
+// clickPanel points at CPUs; when something is grabbed it drops it there.
 func (m *Model) clickPanel(x, y int) tea.Cmd {
 	cpus := m.panel.At(x, y)
 	if cpus.Empty() || m.model == nil || !m.verbs.byID("panel.focus").Works(m.view) {
 		return nil
 	}
 	m.pointAtRegion(cpus)
-	if held := m.chooser.held; held != nil {
-		m.chooser.held = nil
-		return tea.Batch(m.leavePanel(), held.drop(cpus))
+	if g := m.chooser.grabbed; g != nil {
+		m.chooser.grabbed = nil
+		return tea.Batch(m.leavePanel(), g.drop(cpus))
 	}
 	return m.enterPanel()
 }

@@ -60,15 +60,15 @@ func (m *Model) askPlace() tea.Cmd {
 			items = append(items, p.offer(s.strategy, s.help, choices, err))
 		}
 		return func() tea.Cmd {
-			h := m.heldTargets(p.targets, p.subject)
+			g := m.grabTargets(p.targets, p.subject)
 			for i := range items {
 				strategy := strategies[i].strategy
 				items[i].Value = func() tea.Cmd {
 					return m.begin(tune("place "+string(strategy), p.subject, p.targets, action.Tuning{Strategy: strategy}))
 				}
 			}
-			items := append(items, m.hereItems(h, last, "What is around the CPU on which it runs now")...)
-			return m.openPlaces(h, append(items, dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: items[0].Off,
+			items := append(items, m.hereItems(g, last, "What is around the CPU on which it runs now")...)
+			return m.openPlaces(g, append(items, dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: items[0].Off,
 				Detail: "what least-loaded chose; move everything else off it", Value: func() tea.Cmd { return m.isolateAndPlace(p) }}))
 		}
 	}
@@ -126,11 +126,11 @@ func chosenCPUs(choices []place.Choice) string {
 	return "cpu " + strings.Join(words, ", ")
 }
 
-// openPlaces offers places for what is held; every answer is applied at once.
-func (m *Model) openPlaces(h *held, items []dialog.Item) tea.Cmd {
-	return m.menu("Place "+h.subject, append(items,
-		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: func() tea.Cmd { return m.askRegion(h) }},
-		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: func() tea.Cmd { return m.hold(h) }}), 0)
+// openPlaces offers places for what is grabbed; every answer is applied at once.
+func (m *Model) openPlaces(g *grabbed, items []dialog.Item) tea.Cmd {
+	return m.menu("Place "+g.subject, append(items,
+		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: func() tea.Cmd { return m.askRegion(g) }},
+		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: func() tea.Cmd { return m.grab(g) }}), 0)
 }
 
 // menu asks for an item, and does what its value says.
@@ -138,18 +138,18 @@ func (m *Model) menu(title string, items []dialog.Item, at int) tea.Cmd {
 	return m.dialogs.Push(dialog.NewMenu(title, items, at), dialog.Answered(func(do func() tea.Cmd) tea.Cmd { return do() }))
 }
 
-func (h *held) item(label string, cpus cpuset.Set, more string) dialog.Item {
+func (g *grabbed) item(label string, cpus cpuset.Set, more string) dialog.Item {
 	return dialog.Item{Label: label, Detail: "cpu " + cpus.String(), More: more,
-		Value: func() tea.Cmd { return h.send(cpus, "chosen in the place menu") }}
+		Value: func() tea.Cmd { return g.send(cpus, "chosen in the place menu") }}
 }
 
 // hereItems are the CPUs around one, from its core to the whole machine; more says what
 // the one is.
-func (m *Model) hereItems(h *held, cpu cpuset.CPU, more string) []dialog.Item {
+func (m *Model) hereItems(g *grabbed, cpu cpuset.CPU, more string) []dialog.Item {
 	var items []dialog.Item
 	all := corepanel.Regions(m.deps.Topology, cpu)
 	for _, r := range all[min(1, len(all)):] {
-		items = append(items, h.item("its "+r.Name, r.CPUs, fmt.Sprintf("%s: %s.", more, busyWords(m.newest, r.CPUs))))
+		items = append(items, g.item("its "+r.Name, r.CPUs, fmt.Sprintf("%s: %s.", more, busyWords(m.newest, r.CPUs))))
 	}
 	if last := len(items) - 1; last >= 0 {
 		items[last].Label = "anywhere"
@@ -157,37 +157,37 @@ func (m *Model) hereItems(h *held, cpu cpuset.CPU, more string) []dialog.Item {
 	return items
 }
 
-func (m *Model) askRegion(h *held) tea.Cmd {
-	d := dialog.NewRegions("Place "+h.subject+" on", m.deps.Topology, m.load(), m.newest.LeastLoaded)
-	return m.dialogs.Push(d, dialog.Answered(h.drop))
+func (m *Model) askRegion(g *grabbed) tea.Cmd {
+	d := dialog.NewRegions("Place "+g.subject+" on", m.deps.Topology, m.load(), m.newest.LeastLoaded)
+	return m.dialogs.Push(d, dialog.Answered(g.drop))
 }
 
-// held is what was grabbed, to be dropped on CPUs. It was fixed at the keypress:
+// grabbed is what was grabbed, to be dropped on CPUs. It was fixed at the keypress:
 // however the list moves meanwhile, it stays what it is.
-type held struct {
+type grabbed struct {
 	subject string
 	on      cpuset.Set // ticked for the drop; empty: what is under the cursor
 	send    func(cpus cpuset.Set, reason string) tea.Cmd
 	spread  func(cpus cpuset.Set) tea.Cmd // one CPU each
 }
 
-func (h *held) drop(cpus cpuset.Set) tea.Cmd { return h.send(cpus, "dropped on the core panel") }
+func (g *grabbed) drop(cpus cpuset.Set) tea.Cmd { return g.send(cpus, "dropped on the core panel") }
 
-func (m *Model) grabbed() *held {
+func (m *Model) selectedRows() *grabbed {
 	targets, subject := m.targets()
 	if len(targets) == 0 {
 		return nil
 	}
-	return m.heldTargets(targets, subject)
+	return m.grabTargets(targets, subject)
 }
 
-// heldRow is one task, whatever is tagged.
-func (m *Model) heldRow(r field.Row) *held {
-	return m.heldTargets([]change.Target{targetOf(r)}, nameOf(r.Task().TID, r.Task()))
+// grabRow is one task, whatever is tagged.
+func (m *Model) grabRow(r field.Row) *grabbed {
+	return m.grabTargets([]change.Target{targetOf(r)}, nameOf(r.Task().TID, r.Task()))
 }
 
-func (m *Model) heldTargets(targets []change.Target, subject string) *held {
-	return &held{subject: subject, send: func(cpus cpuset.Set, reason string) tea.Cmd {
+func (m *Model) grabTargets(targets []change.Target, subject string) *grabbed {
+	return &grabbed{subject: subject, send: func(cpus cpuset.Set, reason string) tea.Cmd {
 		return m.begin(tune("place", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: reason}))
 	}, spread: func(cpus cpuset.Set) tea.Cmd {
 		return m.begin(tune("spread", subject, targets, action.Tuning{Strategy: place.Spread, Within: cpus}))
@@ -196,13 +196,13 @@ func (m *Model) heldTargets(targets []change.Target, subject string) *held {
 
 // grab takes the rows that an action would act on, and gives the keys to the
 // core panel; the cursor begins on the least-loaded CPU.
-func (m *Model) grab() tea.Cmd { return m.hold(m.grabbed()) }
+func (m *Model) grabRows() tea.Cmd { return m.grab(m.selectedRows()) }
 
-func (m *Model) hold(h *held) tea.Cmd {
-	if h == nil || m.model == nil {
+func (m *Model) grab(g *grabbed) tea.Cmd {
+	if g == nil || m.model == nil {
 		return nil
 	}
-	m.chooser.held = h
+	m.chooser.grabbed = g
 	if best := m.newest.LeastLoaded; best >= 0 {
 		m.pointAt(best)
 	}
@@ -211,19 +211,19 @@ func (m *Model) hold(h *held) tea.Cmd {
 
 // enterCPUs drops what was grabbed; without that it goes back to the list.
 func (m *Model) enterCPUs() tea.Cmd {
-	if h := m.chooser.held; h != nil {
-		return m.letFall(h, h.drop)
+	if g := m.chooser.grabbed; g != nil {
+		return m.dropGrabbed(g, g.drop)
 	}
 	return m.leavePanel()
 }
 
-// letFall gives the keys back, and does with what was grabbed what how says.
-func (m *Model) letFall(h *held, how func(cpuset.Set) tea.Cmd) tea.Cmd {
-	cpus := h.on
+// dropGrabbed gives the keys back, and does with what was grabbed what how says.
+func (m *Model) dropGrabbed(g *grabbed, how func(cpuset.Set) tea.Cmd) tea.Cmd {
+	cpus := g.on
 	if cpus.Empty() {
 		cpus = m.region().CPUs
 	}
-	m.chooser.held = nil
+	m.chooser.grabbed = nil
 	return tea.Batch(m.leavePanel(), how(cpus))
 }
 
@@ -291,7 +291,7 @@ func (m *Model) isolateAndPlace(p placing) tea.Cmd {
 		}
 		return func() tea.Cmd {
 			return m.divide("isolate", cpus, func() tea.Cmd {
-				return m.heldTargets(p.targets, p.subject).send(cpus, "on CPUs isolated for it")
+				return m.grabTargets(p.targets, p.subject).send(cpus, "on CPUs isolated for it")
 			})
 		}
 	}

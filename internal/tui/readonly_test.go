@@ -25,7 +25,7 @@ func TestReadOnlyHasNoKeyThatChangesAnything(t *testing.T) {
 					}
 					r.press(key)
 					assert.True(t, r.m.dialogs.Empty(), "%s in %s", s.ID, view)
-					assert.Nil(t, r.m.chooser.held, s.ID)
+					assert.Nil(t, r.m.chooser.grabbed, s.ID)
 					r.press("esc", "esc", "esc")
 				}
 			}

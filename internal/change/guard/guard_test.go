@@ -192,7 +192,7 @@ func (b *bench) entry(id uint64) journal.Entry {
 	return journal.Entry{}
 }
 
-func (b *bench) list() []change.GuardState {
+func (b *bench) list() []history.GuardState {
 	armed, err := b.List()
 	require.NoError(b, err)
 	return armed

@@ -18,8 +18,8 @@ const lostAfter = 1500 * time.Millisecond
 
 // List returns the guards of a journal that have not decided, the next to act first.
 // It does not wait. It removes the pages of guards that decided and ended.
-func (l Launcher) List() ([]change.GuardState, error) {
-	var out []change.GuardState
+func (l Launcher) List() ([]history.GuardState, error) {
+	var out []history.GuardState
 	err := l.each(func(p *page) {
 		if g := p.look(); p.state() < Kept { // one that has ended meanwhile has decided before that
 			out = append(out, g)
@@ -28,7 +28,7 @@ func (l Launcher) List() ([]change.GuardState, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for guards: %w", err)
 	}
-	slices.SortFunc(out, func(a, b change.GuardState) int {
+	slices.SortFunc(out, func(a, b history.GuardState) int {
 		return cmp.Or(cmp.Compare(a.Left, b.Left), cmp.Compare(a.Entry, b.Entry))
 	})
 	return out, nil
@@ -56,9 +56,9 @@ func (p *page) leftOver() bool {
 	return !there && !starts && (p.entry() == 0 || p.state() >= Kept)
 }
 
-func (p *page) look() change.GuardState {
+func (p *page) look() history.GuardState {
 	there, stopped := p.alive()
-	g := change.GuardState{
+	g := history.GuardState{
 		PID: int(p.word(wordPID).Load()), Entry: p.entry(), State: p.state().String(),
 		Command: p.text(journalEnd, commandEnd), Caveats: p.caveats(), Left: history.LeftUnknown,
 		Lost: !there, Stopped: stopped, Making: there && !stopped && p.state() == Making, Waiting: there && !stopped && p.state() == Waiting,

@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/change"
 	"piton/internal/change/guard"
+	"piton/internal/change/history"
 	"piton/internal/change/journal"
 )
 
@@ -149,7 +150,7 @@ func (w *world) lost() {
 		}
 		w.do("piton keep", &piton{disk: g.maker.disk, namespaces: g.maker.namespaces}, func(a *actor) {
 			armed, err := a.launcher().List()
-			said := slices.ContainsFunc(armed, func(s change.GuardState) bool { return s.Entry == entry && s.Lost })
+			said := slices.ContainsFunc(armed, func(s history.GuardState) bool { return s.Entry == entry && s.Lost })
 			if err != nil || !said {
 				w.violate("%s is lost (%v), and piton does not say so: %+v, %v", g.actor.name, state, armed, err)
 			}

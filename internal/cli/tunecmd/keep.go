@@ -81,7 +81,7 @@ func entryNumbers(words []string) ([]uint64, error) {
 }
 
 // printGuards lists the changes that wait for confirmation.
-func printGuards(a *app.App, armed []change.GuardState, out output.Format) {
+func printGuards(a *app.App, armed []history.GuardState, out output.Format) {
 	rows := make([]guardRow, len(armed))
 	for i, g := range armed {
 		rows[i] = guardRow{g, g.State}
@@ -94,7 +94,7 @@ func printGuards(a *app.App, armed []change.GuardState, out output.Format) {
 
 // guardRow is a guard and its state, or that its change was kept.
 type guardRow struct {
-	change.GuardState
+	history.GuardState
 	state string
 }
 
@@ -116,11 +116,11 @@ var guardList = output.NewList("keep", "guard", "a guard that reverts a change u
 	output.Col("caveats", "", output.Texts, "what it is not protected from", func(g guardRow) any { return field.Values(g.Caveats) }))
 
 // keep confirms entries. For one without a guard, the error says what became of it.
-func keep(a *app.App, armed []change.GuardState, entries []uint64, out output.Format) error {
+func keep(a *app.App, armed []history.GuardState, entries []uint64, out output.Format) error {
 	var failed error
 	kept := false
 	for _, id := range entries {
-		i := slices.IndexFunc(armed, func(g change.GuardState) bool { return g.Entry == id })
+		i := slices.IndexFunc(armed, func(g history.GuardState) bool { return g.Entry == id })
 		var err error
 		if i < 0 {
 			err = whyNotKept(a, id)

@@ -41,7 +41,7 @@ type View struct {
 	err        error
 	read       bool            // an answer has come
 	open       map[uint64]bool // entries whose parts are shown
-	guards     []change.GuardState
+	guards     []history.GuardState
 }
 
 // rowID names a row: an entry, and which of its parts it is, 0 for the entry itself.
@@ -66,7 +66,7 @@ func New(o Options) *View {
 }
 
 // SetGuards shows the guards that have not decided.
-func (v *View) SetGuards(guards []change.GuardState) {
+func (v *View) SetGuards(guards []history.GuardState) {
 	if len(guards)+len(v.guards) == 0 {
 		return
 	}
@@ -74,7 +74,7 @@ func (v *View) SetGuards(guards []change.GuardState) {
 	for i := range v.operations {
 		d := &v.operations[i]
 		d.Guard = nil
-		if g := slices.IndexFunc(guards, func(g change.GuardState) bool { return g.Entry == d.ID }); g >= 0 {
+		if g := slices.IndexFunc(guards, func(g history.GuardState) bool { return g.Entry == d.ID }); g >= 0 {
 			d.Guard = &guards[g]
 		}
 	}

@@ -162,13 +162,13 @@ func TestEntriesOfOtherNamespaces(t *testing.T) {
 
 func TestGuardsOfEntries(t *testing.T) {
 	v := sample().view()
-	for want, g := range map[string]change.GuardState{
+	for want, g := range map[string]history.GuardState{
 		"in force, interrupted, reverted in 12 s unless kept": {Entry: 9, Left: 12900 * time.Millisecond},
 		"in force, interrupted, reverted unless kept":         {Entry: 9, Left: history.LeftUnknown},
 		"in force, interrupted, guard lost":                   {Entry: 9, Lost: true},
 		"in force, interrupted, guard stopped":                {Entry: 9, Stopped: true, PID: 471},
 	} {
-		v.SetGuards([]change.GuardState{g})
+		v.SetGuards([]history.GuardState{g})
 		assert.Contains(t, text(v, 220, 30), want)
 		assert.Contains(t, text(v, 220, 30), g.Words(), "what to do")
 	}
