@@ -293,7 +293,7 @@ func (m *Model) askSort() tea.Cmd {
 	if c := m.table.View().Sort; c != nil {
 		current = c.ID
 	}
-	return m.dialogs.Push(dialog.NewSort(field.Columns, current), dialog.Answered(m.sortByID))
+	return m.dialogs.Push(dialog.NewSort(field.Columns, current), dialog.Answered(m.sortBy))
 }
 
 func (m *Model) askSetup() tea.Cmd {

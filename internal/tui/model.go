@@ -110,6 +110,9 @@ func New(d Deps) *Model {
 	v := proctable.View{Threads: d.Threads}
 	m.layouts.Present().Apply(&v)
 	m.table = proctable.New(v)
+	m.table.Order = func(id string, desc bool) {
+		m.change(func(v *proctable.View) { v.Sort, _ = field.Lookup(id); v.Desc = desc })
+	}
 	return m
 }
 

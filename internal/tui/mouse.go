@@ -89,12 +89,8 @@ func (m *Model) clickPage(x, y int) tea.Cmd {
 	return nil
 }
 
-// clickList sorts by the column whose title was clicked, a second time in the other order.
 func (m *Model) clickList(x, y int) tea.Cmd {
-	if c := m.table.ColumnAt(x); y == 0 && c != nil {
-		return m.sortBy(c)
-	}
-	if y > 0 && m.table.Click(x, y) {
+	if m.table.Click(x, y) {
 		m.press()
 	}
 	return nil

@@ -221,7 +221,7 @@ func sortVerbs() []verb {
 	var all []verb
 	for _, c := range field.Columns {
 		all = append(all, v("sort."+c.ID, processes, sortKeys[c.ID], "By "+c.Title, "sort by "+c.Title,
-			func(m *Model, _ string) tea.Cmd { return m.sortByID(c.ID) }))
+			func(m *Model, _ string) tea.Cmd { return m.sortBy(c.ID) }))
 	}
 	return all
 }

@@ -115,22 +115,9 @@ func (m *Model) cyclePanel() tea.Cmd {
 	return m.say(info, "core panel "+m.panelMode.String())
 }
 
-func (m *Model) sortBy(c *field.TaskColumn) tea.Cmd {
-	return m.change(func(v *proctable.View) {
-		if v.Sort == c {
-			v.Desc = !v.Desc
-			return
-		}
-		v.Sort, v.Desc = c, c.Desc
-	})
-}
-
-// sortByID sorts in the column's usual direction.
-func (m *Model) sortByID(id string) tea.Cmd {
-	c, ok := field.Lookup(id)
-	if !ok {
-		return nil
-	}
+// sortBy sorts in the column's usual direction.
+func (m *Model) sortBy(id string) tea.Cmd {
+	c, _ := field.Lookup(id)
 	return m.change(func(v *proctable.View) { v.Sort, v.Desc = c, c.Desc })
 }
 

@@ -37,12 +37,8 @@ func (p *Pane) Focused() bool { return !p.Bare }
 // cursor on the thread there and takes the keys; false elsewhere.
 func (p *Pane) Click(x, y int) bool {
 	y -= p.drawn.heading
-	switch {
-	case y < 0 || y > len(p.Window()) || x >= p.drawn.width:
+	if y < 0 || y > len(p.Window()) || x >= p.drawn.width || y > 0 && !p.Focus() {
 		return false
-	case y == 0:
-		p.SortBy(p.ColumnAt(x))
-		return true
 	}
-	return p.Focus() && p.List.Click(x, y)
+	return p.List.Click(x, y) || y == 0
 }

@@ -53,6 +53,10 @@ func (l *List[K, R]) SetOrder(id string, desc bool) {
 
 // SetSort changes the order of the rows that are there.
 func (l *List[K, R]) SetSort(id string, desc bool) {
+	if l.Order != nil {
+		l.Order(id, desc)
+		return
+	}
 	l.SetOrder(id, desc)
 	l.Load(l.given, l.settled)
 }
@@ -61,7 +65,7 @@ func (l *List[K, R]) SetSort(id string, desc bool) {
 func (l *List[K, R]) SortBy(id string) {
 	c := l.column(id)
 	switch {
-	case c == nil || c.Value == nil:
+	case c == nil || !l.sorts(*c):
 	case id == l.sort:
 		l.Invert()
 	default:
@@ -69,9 +73,11 @@ func (l *List[K, R]) SortBy(id string) {
 	}
 }
 
+func (l *List[K, R]) sorts(c field.Column[R]) bool { return c.Value != nil || l.Order != nil }
+
 // StepSort sorts by the next column that can be sorted by, or the one before.
 func (l *List[K, R]) StepSort(forward bool) {
-	able := slices.DeleteFunc(slices.Clone(l.columns), func(c field.Column[R]) bool { return c.Value == nil })
+	able := slices.DeleteFunc(slices.Clone(l.columns), func(c field.Column[R]) bool { return !l.sorts(c) })
 	at := max(slices.IndexFunc(able, func(c field.Column[R]) bool { return c.ID == l.sort }), 0)
 	by := 1
 	if !forward {

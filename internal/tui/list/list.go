@@ -31,6 +31,8 @@ type List[K comparable, R any] struct {
 	TagOf func(r R) (K, bool)
 	// Draws are how columns are drawn, by their IDs, that are more than a text in a tone.
 	Draws map[string]Draw[R]
+	// Order sorts the rows another way than by the values of the columns; nil: those decide.
+	Order func(id string, desc bool)
 	// Bare lists are only looked at: no row is under a cursor, the first ones are shown.
 	Bare bool
 

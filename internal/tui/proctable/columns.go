@@ -33,43 +33,6 @@ func (t *Table) Read() []*field.TaskColumn {
 	return columns
 }
 
-// ColumnAt is the column whose heading is at x cells from the left; nil when
-// there is none.
-func (t *Table) ColumnAt(x int) *field.TaskColumn {
-	at := t.List.ColumnAt(x)
-	if at == nil {
-		return nil
-	}
-	c, _ := field.Lookup(at.ID) // it may be hidden since it was drawn
-	return c
-}
-
-// SortBy sorts by a column in its usual direction; when the table is, inverts that.
-func (t *Table) SortBy(c *field.TaskColumn) {
-	v := t.view
-	switch {
-	case c == nil:
-		return
-	case c == v.Sort:
-		v.Desc = !v.Desc
-	default:
-		v.Sort, v.Desc = c, c.Desc
-	}
-	t.SetView(v)
-}
-
-// Invert turns the order round.
-func (t *Table) Invert() { t.SortBy(t.view.Sort) }
-
-// StepSort sorts by the next column, or the one before.
-func (t *Table) StepSort(forward bool) {
-	all, by := t.view.Columns, 1
-	if !forward {
-		by = len(all) - 1
-	}
-	t.SortBy(all[(slices.Index(all, t.view.Sort)+by)%len(all)])
-}
-
 // appender returns what draws the column's cells.
 func (t *Table) appender(c *field.TaskColumn) func([]byte, int32, *theme.Theme, int) []byte {
 	style, text := cellStyles[c.ID], func(dst []byte, row field.Row, _ *theme.Theme, width int) []byte {

@@ -67,6 +67,12 @@ func New(v View) *Table {
 	t := &Table{folded: map[Key]bool{}, members: map[int32][]int32{}, scratch: make([]byte, 0, 1024)}
 	t.List = list.New(func(r int32) Key { return KeyOf(t.task(r)) }, "")
 	t.Draws = map[string]list.Draw[int32]{}
+	t.Order = func(id string, desc bool) {
+		v := t.view
+		v.Sort, _ = field.Lookup(id)
+		v.Desc = desc
+		t.SetView(v)
+	}
 	t.List.Whole = func(r int32, th *theme.Theme) (theme.Style, bool) {
 		if t.row(r).Sum() {
 			return th.Strong, true

@@ -131,7 +131,7 @@ func (t *Table) setColumns(cells int) {
 		if rank == len(keep) && c.ID == "priority" {
 			rank++ // it follows from NI and POL
 		}
-		column := field.Column[int32]{ID: c.ID, Title: c.Title, Short: c.Short, Right: c.Right, Rank: rank}
+		column := field.Column[int32]{ID: c.ID, Title: c.Title, Short: c.Short, Right: c.Right, Desc: c.Desc, Rank: rank}
 		t.Draws[c.ID] = t.appender(c)
 		switch {
 		case c.Width > 0:
