@@ -100,7 +100,7 @@ func displayOrder(groups []NodeGroup) []cpuset.CPU {
 // CacheName is "L3 1": the cache of the highest level that exactly the CPUs of c's LLC
 // share; "" where there is none.
 func (t *Topology) CacheName(c *CPU) (name string) {
-	level := 1
+	level := 0
 	for _, cache := range t.Caches {
 		if cache.Level > level && cache.CPUs.Equal(c.LLC) {
 			level = cache.Level

@@ -88,10 +88,10 @@ func present(tuning Tuning, a attr.Attribute, t change.Target) (attr.Value, erro
 }
 
 // load is the busy share of each CPU, for the editor.
-func (m *Model) load() dialog.LoadMsg {
+func (s *shared) load() dialog.LoadMsg {
 	load := dialog.LoadMsg{}
-	for i := range m.newest.CPUs {
-		if c := &m.newest.CPUs[i]; model.Known(c.Busy) {
+	for i := range s.newest.CPUs {
+		if c := &s.newest.CPUs[i]; model.Known(c.Busy) {
 			load[c.ID] = c.Busy
 		}
 	}

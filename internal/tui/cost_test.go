@@ -7,12 +7,11 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"piton/internal/sample"
-	"piton/internal/tui/screen"
 )
 
 func TestOwnCost(t *testing.T) {
-	meter := &screen.Meter{}
 	onSmall(t, func(r *rig) {
+		r.m.cost.Metered()
 		r.press("ctrl+o")
 		s := r.machine.Tick()
 		s.Late, s.Replaced, s.MovesLost = 3*time.Millisecond, 2, 5
@@ -27,7 +26,7 @@ func TestOwnCost(t *testing.T) {
 		assert.Contains(t, r.line(-1), "F1Help", "the frame is as high as before")
 		r.press("ctrl+o")
 		assert.NotContains(t, r.text(), "resident")
-	}, func(d *Deps) { d.PID, d.Meter = 3641, meter })
+	}, func(d *Deps) { d.PID = 3641 })
 }
 
 func TestOwnCostFitsSmallWindows(t *testing.T) {

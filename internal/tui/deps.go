@@ -61,11 +61,9 @@ type Deps struct {
 	Journal journalview.Journal // nil: nothing is recorded
 	// Live reads what meters show and no sample has; nil: nothing.
 	Live *meters.Reader
-	// Meter counts what is written to the terminal; nil where it is not counted. Run sets it.
-	Meter *screen.Meter
 }
 
-// Bench is what the results pane works with; its Dialogs are set to the screen's own.
+// Bench is what the results pane works with.
 type Bench = benchview.Options
 
 // IRQs is what the views ask of interrupts.
@@ -102,9 +100,8 @@ type Saved struct {
 // still runs then is ended, a change under way is waited for, and what was not said to
 // keep is reverted. The error is screen.Run's: nil when the user quit.
 func Run(ctx context.Context, d Deps, o screen.Options) error {
-	d.Meter = &screen.Meter{}
-	o.Meter = d.Meter
 	m := New(d)
+	o.Meter = m.cost.Metered()
 	defer m.bench.Stop()
 	o.Filter = MouseFilter()
 	_, err := screen.Run(ctx, m, o)

@@ -34,16 +34,23 @@ import (
 	"piton/internal/tui/theme"
 )
 
+// shared is what every part of the screen uses.
+type shared struct {
+	deps    Deps
+	th      *theme.Theme
+	view    action.Context
+	model   *model.Model // what is shown
+	newest  *model.Model // later than model while the screen is paused; CPUs are chosen by its load
+	dialogs dialog.Stack
+	notice  notice
+}
+
 // Model is the screen.
 type Model struct {
-	deps  Deps
-	th    *theme.Theme
+	*shared
 	verbs verbs
 
 	width, height int
-	view          action.Context
-	model         *model.Model // what is shown
-	newest        *model.Model // later than model while the screen is paused; CPUs are chosen by its load
 	paused        bool
 	cost          owncost.Cost // what piton itself costs
 
@@ -58,8 +65,6 @@ type Model struct {
 	detail    *detail.Pane // keeps the selected task's history also while it is closed
 	detailed  bool         // the pane is open
 	factReads factReads
-	dialogs   dialog.Stack
-	notice    notice
 	command   string // that does the last change again
 	digits    string // of a CPU's number, typed so far
 	mouseOff  bool
@@ -93,11 +98,10 @@ type sampled struct{ model *model.Model }
 
 // New returns the screen before its first sample.
 func New(d Deps) *Model {
-	m := &Model{deps: d, th: theme.New(d.Theme), verbs: d.verbs(), gate: make(chan struct{}, 1), view: action.Processes, dirty: true,
-		detail: detail.New(), meters: d.Meters, interval: d.Interval}
+	m := &Model{shared: &shared{deps: d, th: theme.New(d.Theme), view: action.Processes},
+		verbs: d.verbs(), gate: make(chan struct{}, 1), dirty: true, detail: detail.New(), meters: d.Meters, interval: d.Interval}
 	m.setPanel(d.Panel)
-	d.Bench.Dialogs = &m.dialogs
-	m.bench = benchview.New(d.Bench)
+	m.bench = benchview.New(d.Bench, &m.dialogs)
 	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: func(text string, isError bool) tea.Cmd {
 		return m.say(map[bool]tone{false: good, true: bad}[isError], text)
 	}})
@@ -211,7 +215,7 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 	}
 	m.newest = next
 	m.cores.Note(next)
-	m.cost.Note(next, m.deps.Meter)
+	m.cost.Note(next)
 	if m.view == action.IRQs {
 		cmd = tea.Batch(cmd, m.irqs.Tick())
 	}

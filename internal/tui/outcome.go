@@ -250,23 +250,23 @@ type notice struct {
 }
 
 // saying is the message of a command that goes on with a notice; see handle.
-func (m *Model) saying(t tone, text string) tea.Msg { return func() tea.Cmd { return m.say(t, text) } }
+func (s *shared) saying(t tone, text string) tea.Msg { return func() tea.Cmd { return s.say(t, text) } }
 
 // say shows a message until a key or messageStays.
-func (m *Model) say(t tone, text string) tea.Cmd {
-	m.notice = notice{text: string(field.AppendClean(nil, text, m.th.ASCII)), tone: t, serial: m.notice.serial + 1}
-	serial := m.notice.serial
+func (s *shared) say(t tone, text string) tea.Cmd {
+	s.notice = notice{text: string(field.AppendClean(nil, text, s.th.ASCII)), tone: t, serial: s.notice.serial + 1}
+	serial := s.notice.serial
 	return tea.Tick(messageStays, func(time.Time) tea.Msg {
 		return func() tea.Cmd {
-			if serial == m.notice.serial {
-				m.clearNotice()
+			if serial == s.notice.serial {
+				s.clearNotice()
 			}
 			return nil
 		}
 	})
 }
 
-func (m *Model) clearNotice() { m.notice.text, m.notice.command = "", "" }
+func (s *shared) clearNotice() { s.notice.text, s.notice.command = "", "" }
 
 // lines draws the message, wrapped where it is longer than the screen is wide;
 // nil when there is none.

@@ -134,8 +134,8 @@ func (m *Model) openPlaces(g *grabbed, items []dialog.Item) tea.Cmd {
 }
 
 // menu asks for an item, and does what its value says.
-func (m *Model) menu(title string, items []dialog.Item, at int) tea.Cmd {
-	return m.dialogs.Push(dialog.NewMenu(title, items, at), dialog.Answered(func(do func() tea.Cmd) tea.Cmd { return do() }))
+func (s *shared) menu(title string, items []dialog.Item, at int) tea.Cmd {
+	return s.dialogs.Push(dialog.NewMenu(title, items, at), dialog.Answered(func(do func() tea.Cmd) tea.Cmd { return do() }))
 }
 
 func (g *grabbed) item(label string, cpus cpuset.Set, more string) dialog.Item {

@@ -47,7 +47,7 @@ type pilot struct {
 
 func newPilot(t *testing.T, r Runner, s Store) *pilot {
 	p := &pilot{t: t}
-	p.view = New(Options{Runner: r, Store: s, Dialogs: &p.open, Host: "web-07", Workloads: workloads.All[:8], RealTime: true}) // those of the golden frames
+	p.view = New(Options{Runner: r, Store: s, Host: "web-07", Workloads: workloads.All[:8], RealTime: true}, &p.open) // those of the golden frames
 	return p
 }
 

@@ -38,7 +38,7 @@ func (v *View) Reproduce() tea.Cmd {
 	for _, p := range paper.Papers {
 		items = append(items, dialog.Item{Label: p.Name, Detail: p.Title, More: p.Source, Value: []paper.Paper{p}})
 	}
-	return v.o.Dialogs.Push(dialog.NewMenu("Reproduce a study", items, 1), dialog.Answered(v.askBudget))
+	return v.dialogs.Push(dialog.NewMenu("Reproduce a study", items, 1), dialog.Answered(v.askBudget))
 }
 
 func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
@@ -46,7 +46,7 @@ func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
 	for _, b := range budgets {
 		items = append(items, dialog.Item{Label: chart.Plural(int(b.Minutes()), "minute"), Detail: "sizes are chosen to fit", Value: b})
 	}
-	return v.o.Dialogs.Push(dialog.NewMenu("Time limit", items, min(len(chosen), 2)), dialog.Answered(func(budget time.Duration) tea.Cmd {
+	return v.dialogs.Push(dialog.NewMenu("Time limit", items, min(len(chosen), 2)), dialog.Answered(func(budget time.Duration) tea.Cmd {
 		if v.Running() {
 			return nil
 		}

@@ -23,7 +23,7 @@ func (v *View) ShowPicture() tea.Cmd {
 		return v.say("Picture", "No results yet.")
 	}
 	draw := func(width int, th *theme.Theme) []string { return drawn(v.picture(s, width), width, th) }
-	return v.o.Dialogs.Push(dialog.NewPager(s.title(), draw), nil)
+	return v.dialogs.Push(dialog.NewPager(s.title(), draw), nil)
 }
 
 // CompareStudies marks the past study under the cursor, or compares it with the one that is
@@ -48,7 +48,7 @@ func (v *View) CompareStudies() tea.Cmd {
 	if !ok {
 		return v.say("Compare", fmt.Sprintf("%s and %s are not the same work.", then.title(), p.title()))
 	}
-	return v.o.Dialogs.Push(dialog.NewPager("Compare: "+p.title(), func(width int, th *theme.Theme) []string {
+	return v.dialogs.Push(dialog.NewPager("Compare: "+p.title(), func(width int, th *theme.Theme) []string {
 		return drawn(between(cs, p.results, then.results, width), width, th)
 	}), nil)
 }
@@ -133,7 +133,7 @@ func (v *View) WriteReport() tea.Cmd {
 }
 
 func (v *View) say(title string, lines ...string) tea.Cmd {
-	return v.o.Dialogs.Push(dialog.NewText(title, lines), nil)
+	return v.dialogs.Push(dialog.NewText(title, lines), nil)
 }
 
 func (v *View) tables(all []report.Section, width int, th *theme.Theme) (lines []string) {

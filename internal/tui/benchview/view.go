@@ -36,9 +36,8 @@ type Store interface{ Read() (store.History, error) }
 // Options is what the view works with.
 type Options struct {
 	Runner    Runner
-	Store     Store         // nil: results are not stored
-	Dialogs   *dialog.Stack // where the form and the questions open
-	Host      string        // trend and forecasts are of this host only
+	Store     Store  // nil: results are not stored
+	Host      string // trend and forecasts are of this host only
 	Workloads []workload.Workload
 	// Refused is why no study can be run here, "" where one can.
 	Refused string
@@ -53,6 +52,7 @@ type Options struct {
 type View struct {
 	*list.List[string, study]
 	o        Options
+	dialogs  *dialog.Stack
 	run      *run             // what runs, or ran last in this session; nil before
 	sections []report.Section // of the published studies of the past that are shown
 	stored   store.History    // what the list was made from
@@ -66,9 +66,10 @@ type View struct {
 	drawn    picture          // the last one in the pane
 }
 
-// New returns the pane; call Open when it is shown for the first time.
-func New(o Options) *View {
-	v := &View{o: o}
+// New returns the pane, whose form and questions open among dialogs; call Open when it is
+// shown for the first time.
+func New(o Options, dialogs *dialog.Stack) *View {
+	v := &View{o: o, dialogs: dialogs}
 	v.List = list.New(study.id, "when", v.pastColumns()...)
 	return v
 }
@@ -124,7 +125,7 @@ func (v *View) StartStudy() tea.Cmd {
 	if v.o.Runner != nil {
 		form.Try = func(s bench.Study) tea.Cmd { return v.try(form, s) }
 	}
-	return v.o.Dialogs.Push(form, dialog.Answered(v.start))
+	return v.dialogs.Push(form, dialog.Answered(v.start))
 }
 
 // known is what is known of how long runs take.
@@ -159,7 +160,7 @@ func (v *View) CancelStudy() tea.Cmd {
 	run := v.run
 	lines := []dialog.Line{{Tone: dialog.Plain, Text: "The current run is stopped. Results so far are kept."}}
 	ask := dialog.NewConfirm("Cancel the study?", lines, "cancel the study", "continue")
-	return v.o.Dialogs.Push(ask, func(out dialog.Outcome) tea.Cmd {
+	return v.dialogs.Push(ask, func(out dialog.Outcome) tea.Cmd {
 		if !out.Canceled {
 			run.job.End(nil)
 		}

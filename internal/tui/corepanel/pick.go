@@ -1,7 +1,6 @@
 package corepanel
 
 import (
-	"cmp"
 	"fmt"
 
 	"piton/internal/cpuset"
@@ -37,7 +36,7 @@ func Regions(t *topology.Topology, id cpuset.CPU) []Region {
 		}
 	}
 	add("core "+c.Core.And(t.Online).String(), c.Core)
-	add(cmp.Or(t.CacheName(&c), fmt.Sprintf("cache %d", c.LLCIndex)), c.LLC)
+	add(t.CacheName(&c), c.LLC)
 	if n, ok := t.Node(c.Node); ok {
 		add(fmt.Sprintf("node %d", n.ID), n.CPUs)
 	}

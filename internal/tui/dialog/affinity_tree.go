@@ -1,7 +1,6 @@
 package dialog
 
 import (
-	"cmp"
 	"fmt"
 
 	"piton/internal/cpuset"
@@ -72,7 +71,7 @@ func addLLC(tree []branch, t *topology.Topology, l topology.LLCGroup, depth int,
 
 func llcName(t *topology.Topology, l topology.LLCGroup) string {
 	c, _ := t.CPU(l.CPUs.First())
-	return cmp.Or(t.CacheName(&c), fmt.Sprintf("cache %d", l.Index))
+	return t.CacheName(&c)
 }
 
 // fold closes the deepest groups first until the tree is short enough, and the

@@ -17,21 +17,27 @@ import (
 // Cost is what piton itself takes of the machine. The zero value is hidden.
 type Cost struct {
 	Shown         bool
-	bytes, frames uint64 // written to the terminal up to the last sample
+	meter         *screen.Meter // nil where what is written is not counted
+	bytes, frames uint64        // written to the terminal up to the last sample
 	bytesPerS     float64
 	framesPerS    float64
 	metered       bool // the rates are known
 	lost          uint64
 }
 
-// Note takes in the newest sample, shown or not: rates need two. meter counts what is
-// written to the terminal; nil where it is not counted.
-func (c *Cost) Note(now *model.Model, meter *screen.Meter) {
+// Metered is what has to count what is written to the terminal.
+func (c *Cost) Metered() *screen.Meter {
+	c.meter = &screen.Meter{}
+	return c.meter
+}
+
+// Note takes in the newest sample, shown or not: rates need two.
+func (c *Cost) Note(now *model.Model) {
 	c.lost += now.Sample.MovesLost + now.Sample.StepsLost + now.Sample.RunIntervalsLost
-	if meter == nil {
+	if c.meter == nil {
 		return
 	}
-	bytes, frames := meter.Read()
+	bytes, frames := c.meter.Read()
 	if s := now.Elapsed.Seconds(); s > 0 {
 		c.bytesPerS, c.framesPerS, c.metered = float64(bytes-c.bytes)/s, float64(frames-c.frames)/s, true
 	}
