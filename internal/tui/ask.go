@@ -298,7 +298,7 @@ func (m *Model) askSort() tea.Cmd {
 
 func (m *Model) askSetup() tea.Cmd {
 	l := m.layouts.Present()
-	now := dialog.Settings{Delay: m.interval, Panel: m.panelMode.String(), Meters: m.meters, Layout: l.Name,
+	now := dialog.Settings{Delay: m.interval, Panel: m.chooser.mode.String(), Meters: m.meters, Layout: l.Name,
 		Columns: l.Shown(m.table.View().Threads)}
 	panels := []string{corepanel.Full.String(), corepanel.Folded.String(), corepanel.Hidden.String()}
 	return m.dialogs.Push(dialog.NewSetup(field.Columns, panels, now), dialog.Answered(m.apply))
@@ -314,7 +314,7 @@ func (m *Model) apply(s dialog.Settings) tea.Cmd {
 		m.interval = s.Delay
 		m.deps.Sampler.SetInterval(s.Delay)
 	}
-	m.setPanel(s.Panel)
+	m.chooser.setMode(s.Panel)
 	m.meters = s.Meters
 	if s.Layouts {
 		return tea.Batch(m.keep(), m.askLayout())
@@ -372,10 +372,10 @@ func (m *Model) layoutsChanged(what string) tea.Cmd {
 	return tea.Batch(m.say(info, what), m.keep())
 }
 
-func (m *Model) setPanel(name string) {
+func (c *chooser) setMode(name string) {
 	for mode := corepanel.Full; mode <= corepanel.Hidden; mode++ {
 		if mode.String() == name {
-			m.panelMode = mode
+			c.mode = mode
 		}
 	}
 }
@@ -386,7 +386,7 @@ func (m *Model) keep() tea.Cmd {
 		return nil
 	}
 	l := m.layouts.Main(m.table.View())
-	s := Saved{Columns: l.Columns, Sort: l.Sort, Layouts: m.layouts.Own(), Interval: m.interval, Panel: m.panelMode.String(),
+	s := Saved{Columns: l.Columns, Sort: l.Sort, Layouts: m.layouts.Own(), Interval: m.interval, Panel: m.chooser.mode.String(),
 		Meters: m.meters}
 	store := m.deps.Settings
 	return func() tea.Msg {

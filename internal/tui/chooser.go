@@ -21,6 +21,12 @@ import (
 // chooser is the core panel while CPUs are chosen in it: for the list, or for
 // what was grabbed.
 type chooser struct {
+	*shared
+	filter func() tea.Cmd // shows in the list what is ticked
+	panel  corepanel.Panel
+	mode   corepanel.Mode
+	digits string // of a CPU's number, typed so far
+
 	on      bool       // it has the keyboard
 	cpu     cpuset.CPU // under the cursor
 	wide    int        // how many regions wider than that CPU the cursor is
@@ -52,97 +58,96 @@ func (m *Model) context() action.Context {
 
 func (m *Model) focusPanel() tea.Cmd {
 	if m.chooser.on {
-		return m.leavePanel()
+		return m.chooser.leave()
 	}
 	if m.model == nil {
 		return nil
 	}
 	if row, ok := m.table.Selected(); ok && m.chooser.ticked.Empty() && row.Task().LastCPU >= 0 {
-		m.pointAt(cpuset.CPU(row.Task().LastCPU))
+		m.chooser.pointAt(cpuset.CPU(row.Task().LastCPU))
 	}
-	return m.enterPanel()
+	return m.chooser.enter()
 }
 
-func (m *Model) enterPanel() tea.Cmd {
-	m.chooser.on, m.digits = true, ""
-	if !m.deps.Topology.Online.Has(m.chooser.cpu) {
-		m.pointAt(m.deps.Topology.Online.First())
+func (c *chooser) enter() tea.Cmd {
+	c.on, c.digits = true, ""
+	if !c.deps.Topology.Online.Has(c.cpu) {
+		c.pointAt(c.deps.Topology.Online.First())
 	}
 	return nil
 }
 
-// leavePanel gives the keys back to the view, and forgets what was grabbed.
+// leave gives the keys back to the view, and forgets what was grabbed.
 // Ticks stay: they are a filter.
-func (m *Model) leavePanel() tea.Cmd {
-	g := m.chooser.grabbed
-	m.chooser.on, m.chooser.grabbed, m.chooser.drag, m.chooser.pressed, m.digits = false, nil, false, nil, ""
+func (c *chooser) leave() tea.Cmd {
+	g := c.grabbed
+	c.on, c.grabbed, c.drag, c.pressed, c.digits = false, nil, false, nil, ""
 	if g != nil {
-		return m.say(info, g.subject+": nothing was changed")
+		return c.say(info, g.subject+": nothing was changed")
 	}
 	return nil
 }
 
-func (m *Model) pointAt(cpu cpuset.CPU) { m.chooser.cpu, m.chooser.wide = cpu, 0 }
+func (c *chooser) pointAt(cpu cpuset.CPU) { c.cpu, c.wide = cpu, 0 }
 
 // region is what is under the panel's cursor.
-func (m *Model) region() corepanel.Region {
-	all := corepanel.Regions(m.deps.Topology, m.chooser.cpu)
+func (c *chooser) region() corepanel.Region {
+	all := corepanel.Regions(c.deps.Topology, c.cpu)
 	if len(all) == 0 {
 		return corepanel.Region{}
 	}
-	return all[min(m.chooser.wide, len(all)-1)]
+	return all[min(c.wide, len(all)-1)]
 }
 
-func (m *Model) widen(by int) {
-	most := len(corepanel.Regions(m.deps.Topology, m.chooser.cpu)) - 1
-	m.chooser.wide = max(0, min(m.chooser.wide+by, most))
+func (c *chooser) widen(by int) {
+	most := len(corepanel.Regions(c.deps.Topology, c.cpu)) - 1
+	c.wide = max(0, min(c.wide+by, most))
 }
 
-// stepCPU moves the panel's cursor to what is beside it, as wide as it is.
-func (m *Model) stepCPU(dx, dy int) {
-	from := m.region().CPUs
-	for at := m.chooser.cpu; ; {
-		next := m.panel.Step(at, dx, dy)
+// step moves the panel's cursor to what is beside it, as wide as it is.
+func (c *chooser) step(dx, dy int) {
+	from := c.region().CPUs
+	for at := c.cpu; ; {
+		next := c.panel.Step(at, dx, dy)
 		if next == at {
 			return
 		}
-		m.chooser.cpu, at = next, next
-		if !m.region().CPUs.Equal(from) {
+		c.cpu, at = next, next
+		if !c.region().CPUs.Equal(from) {
 			return
 		}
 	}
 }
 
-func (m *Model) edgeCPU(last bool) {
-	order := slices.Clone(m.deps.Topology.Order())
+func (c *chooser) edge(last bool) {
+	order := slices.Clone(c.deps.Topology.Order())
 	if last {
 		slices.Reverse(order)
 	}
-	if i := slices.IndexFunc(order, m.deps.Topology.Online.Has); i >= 0 {
-		m.chooser.cpu = order[i]
+	if i := slices.IndexFunc(order, c.deps.Topology.Online.Has); i >= 0 {
+		c.cpu = order[i]
 	}
 }
 
-func (m *Model) typeCPU(digit string) tea.Cmd {
-	m.digits += digit
-	if n, err := strconv.Atoi(m.digits); err != nil || !m.deps.Topology.Online.Has(cpuset.CPU(n)) {
-		m.digits = digit // a new number
+func (c *chooser) typeCPU(digit string) tea.Cmd {
+	c.digits += digit
+	if n, err := strconv.Atoi(c.digits); err != nil || !c.deps.Topology.Online.Has(cpuset.CPU(n)) {
+		c.digits = digit // a new number
 	}
-	if n, err := strconv.Atoi(m.digits); err == nil && m.deps.Topology.Online.Has(cpuset.CPU(n)) {
-		m.pointAt(cpuset.CPU(n))
+	if n, err := strconv.Atoi(c.digits); err == nil && c.deps.Topology.Online.Has(cpuset.CPU(n)) {
+		c.pointAt(cpuset.CPU(n))
 	}
-	return m.forgetDigits()
+	return c.forgetDigits()
 }
 
 // picked is what the panel marks; nil when nothing is being chosen.
-func (m *Model) picked() *corepanel.Pick {
-	c := &m.chooser
+func (c *chooser) picked() *corepanel.Pick {
 	want := corepanel.Pick{Ticked: c.ticked}
 	switch {
 	case c.drag:
 		want.At = c.over
 	case c.on:
-		want.At = m.region().CPUs
+		want.At = c.region().CPUs
 	}
 	if c.grabbed != nil {
 		want.Ticked = c.grabbed.on
@@ -171,23 +176,23 @@ func busyWords(now *model.Model, cpus cpuset.Set) string {
 	return fmt.Sprintf("%.0f%% busy", 100*sum/float32(known))
 }
 
-// chooserLine stands in for the summary while CPUs are chosen: what for, which
+// line stands in for the summary while CPUs are chosen: what for, which
 // are under the cursor, and what the keys do.
-func (m *Model) chooserLine(width int) string {
-	th := m.th
-	r := m.chosen(width)
+func (c *chooser) line(width int) string {
+	th := c.th
+	r := c.chosen(width)
 	keys := [][]string{{"arrows", "CPU", "+", "wider", "Enter", "apply", "s", "one each", "Esc", "cancel"},
 		{"arrows", "CPU", "+", "wider", "Enter", "apply", "Esc", "cancel"}, {"+", "wider", "Enter", "apply", "Esc", "cancel"},
 		{"Enter", "apply", "Esc", "cancel"}}
 	switch {
-	case m.chooser.grabbed == nil && m.deps.ReadOnly:
-		keys = [][]string{{"Space", "ticks", "f", listOf(!m.chooser.mayRun), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
-	case m.chooser.grabbed == nil:
-		keys = [][]string{{"Space", "ticks", "f", listOf(!m.chooser.mayRun), "I", "isolates", "i", "includes", "Esc", "back"},
-			{"Space", "ticks", "f", listOf(!m.chooser.mayRun), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
+	case c.grabbed == nil && c.deps.ReadOnly:
+		keys = [][]string{{"Space", "ticks", "f", listOf(!c.mayRun), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
+	case c.grabbed == nil:
+		keys = [][]string{{"Space", "ticks", "f", listOf(!c.mayRun), "I", "isolates", "i", "includes", "Esc", "back"},
+			{"Space", "ticks", "f", listOf(!c.mayRun), "Esc", "back"}, {"Space", "ticks", "Esc", "back"}}
 	}
 	for _, pairs := range keys {
-		if k := rows.Keys(th, pairs...); !m.chooser.drag && r.Width()+3+k.Width() < width {
+		if k := rows.Keys(th, pairs...); !c.drag && r.Width()+3+k.Width() < width {
 			r.Add(th.Text, "   ")
 			r = append(r, k...)
 			break
@@ -197,8 +202,8 @@ func (m *Model) chooserLine(width int) string {
 }
 
 // chosen is what is being placed, and where it would go.
-func (m *Model) chosen(width int) rows.Row {
-	th, c, at := m.th, &m.chooser, m.region()
+func (c *chooser) chosen(width int) rows.Row {
+	th, at := c.th, c.region()
 	var r rows.Row
 	r.Add(th.Text, " ")
 	if c.drag && c.over.Empty() {
@@ -210,15 +215,15 @@ func (m *Model) chosen(width int) rows.Row {
 		r.Add(th.Strong, "placing "+c.grabbed.subject)
 		r.Add(th.Text, " "+th.Arrow+" ")
 	}
-	r.Add(th.Title, m.dropName(at))
+	r.Add(th.Title, c.dropName(at))
 	if c.grabbed != nil && width < narrowLine { // where to matters more
 		r.Add(th.Strong, " for "+c.grabbed.subject)
 	}
-	if busy := busyWords(m.model, at.CPUs); busy != "" {
+	if busy := busyWords(c.model, at.CPUs); busy != "" {
 		r.Add(th.Dim, " "+busy)
 	}
-	if m.digits != "" {
-		r.Add(th.Input, " "+m.digits)
+	if c.digits != "" {
+		r.Add(th.Input, " "+c.digits)
 	}
 	return r
 }
@@ -236,8 +241,8 @@ func listOf(mayRun bool) string {
 
 // dropName names the CPUs that a drop would choose: those that are ticked for it,
 // or what is under the cursor.
-func (m *Model) dropName(at corepanel.Region) string {
-	if g := m.chooser.grabbed; g != nil && !g.on.Empty() {
+func (c *chooser) dropName(at corepanel.Region) string {
+	if g := c.grabbed; g != nil && !g.on.Empty() {
 		return "cpus " + g.on.String()
 	}
 	if cpus := at.CPUs.String(); !strings.HasSuffix(at.Name, " "+cpus) {
@@ -248,14 +253,14 @@ func (m *Model) dropName(at corepanel.Region) string {
 
 // tick ticks the CPUs under the panel's cursor, or takes their ticks away: for
 // what is grabbed, where to drop it; else for the list, what to show.
-func (m *Model) tick() tea.Cmd {
-	cpus := m.region().CPUs
-	if g := m.chooser.grabbed; g != nil {
+func (c *chooser) tick() tea.Cmd {
+	cpus := c.region().CPUs
+	if g := c.grabbed; g != nil {
 		g.on = toggle(g.on, cpus)
 		return nil
 	}
-	m.chooser.ticked = toggle(m.chooser.ticked, cpus)
-	return m.filterByCPUs()
+	c.ticked = toggle(c.ticked, cpus)
+	return c.filter()
 }
 
 func toggle(set, cpus cpuset.Set) cpuset.Set {
@@ -265,23 +270,23 @@ func toggle(set, cpus cpuset.Set) cpuset.Set {
 	return set.Or(cpus)
 }
 
-func (m *Model) untick() tea.Cmd {
-	if g := m.chooser.grabbed; g != nil {
+func (c *chooser) untick() tea.Cmd {
+	if g := c.grabbed; g != nil {
 		g.on = cpuset.Set{}
 		return nil
 	}
-	m.chooser.ticked = cpuset.Set{}
-	return m.filterByCPUs()
+	c.ticked = cpuset.Set{}
+	return c.filter()
 }
 
 // toggleMayRun changes between tasks that are on ticked CPUs and tasks that may
 // run on them.
-func (m *Model) toggleMayRun() tea.Cmd {
-	m.chooser.mayRun = !m.chooser.mayRun
-	if m.chooser.ticked.Empty() {
-		return m.say(info, "ticked CPUs will show "+listOf(m.chooser.mayRun))
+func (c *chooser) toggleMayRun() tea.Cmd {
+	c.mayRun = !c.mayRun
+	if c.ticked.Empty() {
+		return c.say(info, "ticked CPUs will show "+listOf(c.mayRun))
 	}
-	return m.filterByCPUs()
+	return c.filter()
 }
 
 // filterByCPUs writes the ticks into the filter, where they are seen, edited and

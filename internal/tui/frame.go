@@ -62,8 +62,8 @@ func (m *Model) base() string {
 		lines = append(lines, m.header.Render(meters.Input{Model: m.model, Live: m.deps.Live.Live(), Meters: m.meters,
 			Extra: m.headerExtra(), Width: w, Height: h, Theme: m.th})...)
 	}
-	cpus := m.panel.Render(corepanel.Input{Model: m.model, Topology: m.deps.Topology,
-		Theme: m.th, Width: w, Height: h, Mode: m.panelShown(), Pick: m.picked()})
+	cpus := m.chooser.panel.Render(corepanel.Input{Model: m.model, Topology: m.deps.Topology,
+		Theme: m.th, Width: w, Height: h, Mode: m.panelShown(), Pick: m.chooser.picked()})
 	m.areas = append(m.areas, area{"panel", 0, len(lines), w, len(cpus), m.clickPanel})
 	lines = append(lines, cpus...)
 	if h >= 8 {
@@ -95,7 +95,7 @@ func (m *Model) foot(width, lines, most int) []string {
 	case lines == 1 && len(notice) > 0:
 		return notice[:1]
 	case lines == 1 && m.chooser.active():
-		return []string{m.chooserLine(width)}
+		return []string{m.chooser.line(width)}
 	case lines == 1:
 		return []string{m.keyBar(width)}
 	case len(notice) == 0:
@@ -129,7 +129,7 @@ func (m *Model) body(at, width, height int) []string {
 func (m *Model) panelShown() corepanel.Mode {
 	choosing := m.chooser.active()
 	switch {
-	case choosing && m.panelMode == corepanel.Hidden:
+	case choosing && m.chooser.mode == corepanel.Hidden:
 		return corepanel.Full
 	case choosing:
 	case m.detailed && m.height < 36 && m.view == action.Processes:
@@ -137,7 +137,7 @@ func (m *Model) panelShown() corepanel.Mode {
 	case m.view == action.Journal || m.view != action.Processes && m.height < 36:
 		return corepanel.Hidden
 	}
-	return m.panelMode
+	return m.chooser.mode
 }
 
 func tooSmall(width, height int, ellipsis string) string {
@@ -243,7 +243,7 @@ func (m *Model) listState(room int, layout string) (line string, fits bool) {
 func (m *Model) summary(width int) string {
 	th := m.th
 	if m.chooser.active() {
-		return m.chooserLine(width)
+		return m.chooser.line(width)
 	}
 	if m.view != action.Processes {
 		hint := "" // where the workload is, so that it can be found in the list and tuned by hand

@@ -33,7 +33,7 @@ func (m *Model) verbKey(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	v := m.verbs.forKey(name, m.context())
 	if v == nil || v.ID != "panel.number" {
-		m.digits = ""
+		m.chooser.digits = ""
 	}
 	if v == nil && m.deps.ReadOnly {
 		v = table.forKey(name, m.context()) // says that it is not to be had
@@ -80,12 +80,12 @@ func contextNames(in []action.Context) string {
 const digitsStay = 2 * time.Second
 
 // forgetDigits ends the number after a while, unless more of it is typed.
-func (m *Model) forgetDigits() tea.Cmd {
-	digits := m.digits
+func (c *chooser) forgetDigits() tea.Cmd {
+	digits := c.digits
 	return tea.Tick(digitsStay, func(time.Time) tea.Msg {
 		return func() tea.Cmd {
-			if digits == m.digits {
-				m.digits = ""
+			if digits == c.digits {
+				c.digits = ""
 			}
 			return nil
 		}

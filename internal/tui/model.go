@@ -19,7 +19,6 @@ import (
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/tui/benchview"
-	"piton/internal/tui/corepanel"
 	"piton/internal/tui/coresview"
 	"piton/internal/tui/detail"
 	"piton/internal/tui/dialog"
@@ -57,8 +56,6 @@ type Model struct {
 	header    meters.Header
 	meters    []string // ids, see Options
 	interval  time.Duration
-	panel     corepanel.Panel
-	panelMode corepanel.Mode
 	chooser   chooser
 	table     *proctable.Table
 	layouts   *proctable.Layouts
@@ -66,7 +63,6 @@ type Model struct {
 	detailed  bool         // the pane is open
 	factReads factReads
 	command   string // that does the last change again
-	digits    string // of a CPU's number, typed so far
 	mouseOff  bool
 	search    string
 	needs     sample.Needs // as last asked for
@@ -100,7 +96,8 @@ type sampled struct{ model *model.Model }
 func New(d Deps) *Model {
 	m := &Model{shared: &shared{deps: d, th: theme.New(d.Theme), view: action.Processes},
 		verbs: d.verbs(), gate: make(chan struct{}, 1), dirty: true, detail: detail.New(), meters: d.Meters, interval: d.Interval}
-	m.setPanel(d.Panel)
+	m.chooser.shared, m.chooser.filter = m.shared, m.filterByCPUs
+	m.chooser.setMode(d.Panel)
 	m.bench = benchview.New(d.Bench, &m.dialogs)
 	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: func(text string, isError bool) tea.Cmd {
 		return m.say(map[bool]tone{false: good, true: bad}[isError], text)

@@ -16,39 +16,38 @@ import (
 // wheelRows is how far a notch of the wheel scrolls.
 const wheelRows = 3
 
-// mouse handles clicks on rows, CPUs and the key bar, drags, and the wheel.
+// buttons are what the mouse does at a cell of the screen.
+var buttons = map[tea.MouseButton]func(m *Model, x, y int) tea.Cmd{
+	tea.MouseLeft:      (*Model).click,
+	tea.MouseRight:     (*Model).openMenu,
+	tea.MouseWheelUp:   func(m *Model, x, y int) tea.Cmd { return m.wheel(x, y, -1) },
+	tea.MouseWheelDown: func(m *Model, x, y int) tea.Cmd { return m.wheel(x, y, 1) },
+}
+
+// mouse answers buttons and the wheel, unless a dialog is open.
 func (m *Model) mouse(msg tea.MouseMsg) tea.Cmd {
-	if !m.dialogs.Empty() {
-		m.chooser.pressed, m.chooser.drag = nil, false
-		return nil
-	}
 	at := msg.Mouse()
-	switch msg.(type) {
-	case tea.MouseWheelMsg:
-		by := wheelRows
-		switch at.Button {
-		case tea.MouseWheelUp:
-			by = -wheelRows
-		case tea.MouseWheelDown:
-		default:
-			return nil
-		}
-		if m.areaAt(at.X, at.Y).name == "panel" && m.panel.Page(by/wheelRows) {
-			return nil
-		}
-		m.lister().Wheel(by)
-		return m.followThreads()
-	case tea.MouseClickMsg:
-		switch at.Button {
-		case tea.MouseLeft:
-			return m.click(at.X, at.Y)
-		case tea.MouseRight:
-			return m.openMenu(at.X, at.Y)
-		}
-	case tea.MouseReleaseMsg:
-		return m.release(at.X, at.Y)
+	do := buttons[at.Button]
+	if _, released := msg.(tea.MouseReleaseMsg); released {
+		do = (*Model).release
+	}
+	switch {
+	case !m.dialogs.Empty():
+		m.chooser.pressed, m.chooser.drag = nil, false
+	case do != nil:
+		return do(m, at.X, at.Y)
 	}
 	return nil
+}
+
+// wheel turns the pages of the core panel where it has several, else scrolls the list that
+// has the keys.
+func (m *Model) wheel(x, y, by int) tea.Cmd {
+	if m.areaAt(x, y).name == "panel" && m.chooser.panel.Page(by) {
+		return nil
+	}
+	m.lister().Wheel(by * wheelRows)
+	return m.followThreads()
 }
 
 // area is a part of the frame that answers the mouse. click is told the cell within it.
@@ -151,11 +150,11 @@ func (m *Model) dragTo(x, y int) bool {
 	}
 	var over cpuset.Set
 	if a := m.areaAt(x, y); a.name == "panel" {
-		over = m.panel.At(x, y-a.y)
+		over = m.chooser.panel.At(x, y-a.y)
 	}
 	changed := !c.drag || !over.Equal(c.over)
 	c.drag, c.over, c.grabbed = true, over, c.pressed
-	m.pointAtRegion(over)
+	m.chooser.pointAtRegion(over)
 	return changed
 }
 
@@ -176,30 +175,30 @@ func (m *Model) release(x, y int) tea.Cmd {
 }
 
 // pointAtRegion puts the panel's cursor on what the panel shows as one.
-func (m *Model) pointAtRegion(cpus cpuset.Set) {
+func (c *chooser) pointAtRegion(cpus cpuset.Set) {
 	if cpus.Empty() {
 		return
 	}
-	m.pointAt(cpus.First())
-	for i, r := range corepanel.Regions(m.deps.Topology, cpus.First()) {
+	c.pointAt(cpus.First())
+	for i, r := range corepanel.Regions(c.deps.Topology, cpus.First()) {
 		if r.CPUs.Equal(cpus) {
-			m.chooser.wide = i
+			c.wide = i
 		}
 	}
 }
 
 // clickPanel points at CPUs; when something is grabbed it drops it there.
 func (m *Model) clickPanel(x, y int) tea.Cmd {
-	cpus := m.panel.At(x, y)
+	cpus := m.chooser.panel.At(x, y)
 	if cpus.Empty() || m.model == nil || !m.verbs.byID("panel.focus").Works(m.view) {
 		return nil
 	}
-	m.pointAtRegion(cpus)
+	m.chooser.pointAtRegion(cpus)
 	if g := m.chooser.grabbed; g != nil {
 		m.chooser.grabbed = nil
-		return tea.Batch(m.leavePanel(), g.drop(cpus))
+		return tea.Batch(m.chooser.leave(), g.drop(cpus))
 	}
-	return m.enterPanel()
+	return m.chooser.enter()
 }
 
 // motionEvery is the least time between two messages of the wheel, or of a drag,

@@ -130,7 +130,7 @@ func chosenCPUs(choices []place.Choice) string {
 func (m *Model) openPlaces(g *grabbed, items []dialog.Item) tea.Cmd {
 	return m.menu("Place "+g.subject, append(items,
 		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: func() tea.Cmd { return m.askRegion(g) }},
-		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: func() tea.Cmd { return m.grab(g) }}), 0)
+		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: func() tea.Cmd { return m.chooser.grab(g) }}), 0)
 }
 
 // menu asks for an item, and does what its value says.
@@ -196,47 +196,47 @@ func (m *Model) grabTargets(targets []change.Target, subject string) *grabbed {
 
 // grab takes the rows that an action would act on, and gives the keys to the
 // core panel; the cursor begins on the least-loaded CPU.
-func (m *Model) grabRows() tea.Cmd { return m.grab(m.selectedRows()) }
+func (m *Model) grabRows() tea.Cmd { return m.chooser.grab(m.selectedRows()) }
 
-func (m *Model) grab(g *grabbed) tea.Cmd {
-	if g == nil || m.model == nil {
+func (c *chooser) grab(g *grabbed) tea.Cmd {
+	if g == nil || c.model == nil {
 		return nil
 	}
-	m.chooser.grabbed = g
-	if best := m.newest.LeastLoaded; best >= 0 {
-		m.pointAt(best)
+	c.grabbed = g
+	if best := c.newest.LeastLoaded; best >= 0 {
+		c.pointAt(best)
 	}
-	return m.enterPanel()
+	return c.enter()
 }
 
 // enterCPUs drops what was grabbed; without that it goes back to the list.
-func (m *Model) enterCPUs() tea.Cmd {
-	if g := m.chooser.grabbed; g != nil {
-		return m.dropGrabbed(g, g.drop)
+func (c *chooser) enterCPUs() tea.Cmd {
+	if g := c.grabbed; g != nil {
+		return c.dropGrabbed(g, g.drop)
 	}
-	return m.leavePanel()
+	return c.leave()
 }
 
 // dropGrabbed gives the keys back, and does with what was grabbed what how says.
-func (m *Model) dropGrabbed(g *grabbed, how func(cpuset.Set) tea.Cmd) tea.Cmd {
+func (c *chooser) dropGrabbed(g *grabbed, how func(cpuset.Set) tea.Cmd) tea.Cmd {
 	cpus := g.on
 	if cpus.Empty() {
-		cpus = m.region().CPUs
+		cpus = c.region().CPUs
 	}
-	m.chooser.grabbed = nil
-	return tea.Batch(m.leavePanel(), how(cpus))
+	c.grabbed = nil
+	return tea.Batch(c.leave(), how(cpus))
 }
 
-func (m *Model) chosenCPUs() cpuset.Set {
-	if !m.chooser.ticked.Empty() {
-		return m.chooser.ticked
+func (c *chooser) chosenCPUs() cpuset.Set {
+	if !c.ticked.Empty() {
+		return c.ticked
 	}
-	return m.region().CPUs
+	return c.region().CPUs
 }
 
 // isolate moves everything else off the chosen CPUs; include lets it use them again.
-func (m *Model) isolate() tea.Cmd { return m.divide("isolate", m.chosenCPUs(), nil) }
-func (m *Model) include() tea.Cmd { return m.divide("include", m.chosenCPUs(), nil) }
+func (m *Model) isolate() tea.Cmd { return m.divide("isolate", m.chooser.chosenCPUs(), nil) }
+func (m *Model) include() tea.Cmd { return m.divide("include", m.chooser.chosenCPUs(), nil) }
 
 // divide isolates or includes CPUs, and goes on with then once it is done.
 func (m *Model) divide(what string, cpus cpuset.Set, then func() tea.Cmd) tea.Cmd {

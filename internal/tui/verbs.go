@@ -165,6 +165,10 @@ func plain(f func(*Model) tea.Cmd) handler {
 	return func(m *Model, _ string) tea.Cmd { return f(m) }
 }
 
+func inPanel(f func(*chooser) tea.Cmd) handler {
+	return func(m *Model, _ string) tea.Cmd { return f(&m.chooser) }
+}
+
 func does(f func(*Model)) handler {
 	return func(m *Model, _ string) tea.Cmd { f(m); return nil }
 }
@@ -278,7 +282,7 @@ var groups = []struct {
 		v("irqs.affinity", irqsView, "a", "Affinity", "choose the CPUs of the IRQ", plain((*Model).askIRQAffinity)).changes("irq move"),
 		v("irqs.place", irqsView, "o", "Place", "place: spread, the device's node, a CPU, cache or node", plain((*Model).askIRQPlace)).changes("irq move"),
 		v("irqs.grab", irqsView, "d", "Grab", "grab, to drop on the core panel; the mouse drags there",
-			func(m *Model, _ string) tea.Cmd { return m.grab(m.grabIRQs(m.irqs.Targets())) }).changes("irq move"),
+			func(m *Model, _ string) tea.Cmd { return m.chooser.grab(m.grabIRQs(m.irqs.Targets())) }).changes("irq move"),
 		v("irqs.spread", irqsView, "s", "Spread", "spread the tagged ones, or all that are shown, one per CPU", plain((*Model).spreadIRQs)).changesAny("irq spread"),
 		v("irqs.reset", irqsView, "r", "Reset", "to the CPUs of new interrupts (default_smp_affinity)", plain((*Model).resetIRQs)).changes("irq reset"),
 		v("irqs.queue", irqsView, "e", "Queue", "RPS, XPS and RFS of the network queue", plain((*Model).askQueue)).changes("irq queues"),
@@ -299,21 +303,23 @@ var groups = []struct {
 		v("panel.focus", []action.Context{action.Processes, action.Cores, action.IRQs, action.Panel}, "C", "CPUs",
 			"choose CPUs in the core panel; Esc returns to the list", plain((*Model).focusPanel)),
 		v("panel.enter", panel, "enter", "OK", "drop what was grabbed on the CPUs under the cursor; else return to the list",
-			plain((*Model).enterCPUs)),
+			inPanel((*chooser).enterCPUs)),
 		v("panel.spread", panel, "s", "Spread", "spread what was grabbed over the CPUs under the cursor, one per CPU",
-			func(m *Model, _ string) tea.Cmd { return m.dropGrabbed(m.chooser.grabbed, m.chooser.grabbed.spread) }).changes("spread").with(action.Grabbed),
-		v("panel.wider", panel, "+ >", "Wider", "from the CPU to its core, cache, node, all", does(func(m *Model) { m.widen(1) })),
-		v("panel.narrower", panel, "- <", "Narrower", "from all to the node, cache, core, CPU", does(func(m *Model) { m.widen(-1) })),
+			func(m *Model, _ string) tea.Cmd {
+				return m.chooser.dropGrabbed(m.chooser.grabbed, m.chooser.grabbed.spread)
+			}).changes("spread").with(action.Grabbed),
+		v("panel.wider", panel, "+ >", "Wider", "from the CPU to its core, cache, node, all", does(func(m *Model) { m.chooser.widen(1) })),
+		v("panel.narrower", panel, "- <", "Narrower", "from all to the node, cache, core, CPU", does(func(m *Model) { m.chooser.widen(-1) })),
 		v("panel.tick", panel, "space", "Tick", "tick: the list shows only tasks on ticked CPUs; what is grabbed is dropped on all of them",
-			plain((*Model).tick)),
+			inPanel((*chooser).tick)),
 		v("panel.allowed", panel, "f", "On/may", "of ticked CPUs: tasks that are on them (a process by its first thread; H shows all), or all that may run there",
-			plain((*Model).toggleMayRun)).with(action.NotGrabbed),
+			inPanel((*chooser).toggleMayRun)).with(action.NotGrabbed),
 		v("panel.isolate", panel, "I", "Isolate", "isolate the ticked CPUs, or those under the cursor: move tasks and IRQs off; lists what cannot be moved",
 			plain((*Model).isolate)).changes("isolate").with(action.NotGrabbed),
 		v("panel.include", panel, "i", "Include", "include them again: restore what was moved off, deliberate pins as they were",
 			plain((*Model).include)).changes("include").with(action.NotGrabbed),
-		v("panel.untick", panel, "U", "Untick", "untick all", plain((*Model).untick)),
-		v("panel.number", panel, "0 1 2 3 4 5 6 7 8 9", "Jump", "jump to a CPU", (*Model).typeCPU),
+		v("panel.untick", panel, "U", "Untick", "untick all", inPanel((*chooser).untick)),
+		v("panel.number", panel, "0 1 2 3 4 5 6 7 8 9", "Jump", "jump to a CPU", func(m *Model, key string) tea.Cmd { return m.chooser.typeCPU(key) }),
 	}},
 	{"Show", []verb{
 		v("show.detail", processes, "enter", "Detail", "detail pane: threads, affinity, bounce chart, files, sockets; again: focus its thread list",
@@ -332,7 +338,7 @@ var groups = []struct {
 		v("show.follow", processes, "F", "Follow", "keep the selected process in view as the order changes",
 			does(func(m *Model) { m.table.SetFollow(!m.table.Following()) })).of(),
 		v("show.pause", processes, "Z", "Pause", "pause or continue", plain((*Model).togglePause)),
-		v("show.panel", []action.Context{action.Processes, action.Panel}, "#", "Panel", "core panel full, folded or hidden", plain((*Model).cyclePanel)),
+		v("show.panel", []action.Context{action.Processes, action.Panel}, "#", "Panel", "core panel full, folded or hidden", inPanel((*chooser).cyclePanel)),
 		v("show.cost", everywhere, "ctrl+o", "Own cost", "what piton itself costs", does(func(m *Model) { m.cost.Shown = !m.cost.Shown })),
 	}},
 	// While the detail pane's thread list has the keyboard.
@@ -350,16 +356,16 @@ var groups = []struct {
 		v("sort.invert", processes, "I", "Invert", "invert the order", lists(func(v *proctable.View) { v.Desc = !v.Desc })),
 	}, sortVerbs()...)},
 	{"Move and tag", []verb{
-		v("move.up", everywhere, "up", "Up", "one row up", moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
+		v("move.up", everywhere, "up", "Up", "one row up", moves(func(m *Model) { m.chooser.step(0, -1) }, func(l lister) { l.Move(-1) })),
 		v("move.k", []action.Context{action.Cores, action.IRQs, action.Bench, action.Journal, action.Race}, "k", "Up", "one row up; among the processes, k sends a signal",
-			moves(func(m *Model) { m.stepCPU(0, -1) }, func(l lister) { l.Move(-1) })),
-		v("move.down", everywhere, "down j", "Down", "one row down", moves(func(m *Model) { m.stepCPU(0, 1) }, func(l lister) { l.Move(1) })),
+			moves(func(m *Model) { m.chooser.step(0, -1) }, func(l lister) { l.Move(-1) })),
+		v("move.down", everywhere, "down j", "Down", "one row down", moves(func(m *Model) { m.chooser.step(0, 1) }, func(l lister) { l.Move(1) })),
 		v("move.pageup", everywhere, "pgup", "Page up", "one page up", moves(nil, func(l lister) { l.Page(-1) })),
 		v("move.pagedown", everywhere, "pgdown", "Page down", "one page down", moves(nil, func(l lister) { l.Page(1) })),
-		v("move.home", everywhere, "home g", "First", "first row", moves(func(m *Model) { m.edgeCPU(false) }, lister.Home)),
-		v("move.end", everywhere, "end G", "Last", "last row", moves(func(m *Model) { m.edgeCPU(true) }, lister.End)),
-		v("move.left", everywhere, "left", "Left", "scroll left", moves(func(m *Model) { m.stepCPU(-1, 0) }, func(l lister) { l.Scroll(-1) })),
-		v("move.right", everywhere, "right", "Right", "scroll right", moves(func(m *Model) { m.stepCPU(1, 0) }, func(l lister) { l.Scroll(1) })),
+		v("move.home", everywhere, "home g", "First", "first row", moves(func(m *Model) { m.chooser.edge(false) }, lister.Home)),
+		v("move.end", everywhere, "end G", "Last", "last row", moves(func(m *Model) { m.chooser.edge(true) }, lister.End)),
+		v("move.left", everywhere, "left", "Left", "scroll left", moves(func(m *Model) { m.chooser.step(-1, 0) }, func(l lister) { l.Scroll(-1) })),
+		v("move.right", everywhere, "right", "Right", "scroll right", moves(func(m *Model) { m.chooser.step(1, 0) }, func(l lister) { l.Scroll(1) })),
 		v("tag.toggle", processes, "space", "Tag", "tag or untag", does(func(m *Model) { m.table.ToggleTag() })).of(),
 		v("tag.children", processes, "c", "Tag tree", "tag with its children", plain((*Model).tagChildren)).of(),
 		v("tag.all", processes, "A", "Tag all", "tag all that are shown: with a filter (comm~^nq), everything that matches", plain((*Model).tagAll)).of(),

@@ -110,9 +110,9 @@ func (m *Model) togglePause() tea.Cmd {
 	return nil
 }
 
-func (m *Model) cyclePanel() tea.Cmd {
-	m.panelMode = m.panelMode.Next()
-	return m.say(info, "core panel "+m.panelMode.String())
+func (c *chooser) cyclePanel() tea.Cmd {
+	c.mode = c.mode.Next()
+	return c.say(info, "core panel "+c.mode.String())
 }
 
 // sortBy sorts in the column's usual direction.
@@ -159,8 +159,8 @@ func (m *Model) tagAll() tea.Cmd {
 
 // show opens a view.
 func (m *Model) show(v action.Context) tea.Cmd {
-	left := m.leavePanel()
-	m.view, m.digits = v, ""
+	left := m.chooser.leave()
+	m.view, m.chooser.digits = v, ""
 	m.areas = nil // a click that comes before the view is drawn means nothing
 	return tea.Batch(left, m.entered())
 }
@@ -177,7 +177,7 @@ func (m *Model) back() tea.Cmd {
 	v := m.table.View()
 	switch {
 	case m.chooser.on:
-		return m.leavePanel()
+		return m.chooser.leave()
 	case m.page() != nil:
 		return m.backFromPage()
 	case m.inThreads():
@@ -200,7 +200,7 @@ func (m *Model) backFromPage() tea.Cmd {
 		m.irqs.SetFilter("")
 		return nil
 	case m.view == action.IRQs && !m.irqs.CPUs().Empty():
-		return m.untick()
+		return m.chooser.untick()
 	}
 	return m.show(action.Processes)
 }
