@@ -66,7 +66,7 @@ func BenchmarkSort(b *testing.B) {
 // BenchmarkTree is a sample while the list is a tree.
 func BenchmarkTree(b *testing.B) {
 	m, models := crowded(b)
-	m.change(func(v *proctable.View) { v.Tree = proctable.ByParent })
+	m.procs.change(func(v *proctable.View) { v.Tree = proctable.ByParent })
 	for i := 0; b.Loop(); i++ {
 		m.Update(sampled{models[2+i%2]})
 		m.View()
@@ -76,7 +76,7 @@ func BenchmarkTree(b *testing.B) {
 // BenchmarkGroups is a sample while the list is a tree of control groups.
 func BenchmarkGroups(b *testing.B) {
 	m, models := crowded(b)
-	m.change(func(v *proctable.View) { v.Tree = proctable.ByGroup })
+	m.procs.change(func(v *proctable.View) { v.Tree = proctable.ByGroup })
 	for i := 0; b.Loop(); i++ {
 		m.Update(sampled{models[2+i%2]})
 		m.View()

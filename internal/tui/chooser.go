@@ -50,7 +50,7 @@ func (m *Model) context() action.Context {
 	if m.chooser.on {
 		return action.Panel
 	}
-	if m.view == action.Processes && m.inThreads() {
+	if m.procs.inThreads() {
 		return action.Threads
 	}
 	return m.view
@@ -63,7 +63,7 @@ func (m *Model) focusPanel() tea.Cmd {
 	if m.model == nil {
 		return nil
 	}
-	if row, ok := m.table.Selected(); ok && m.chooser.ticked.Empty() && row.Task().LastCPU >= 0 {
+	if row, ok := m.procs.Selected(); ok && m.chooser.ticked.Empty() && row.Task().LastCPU >= 0 {
 		m.chooser.pointAt(cpuset.CPU(row.Task().LastCPU))
 	}
 	return m.chooser.enter()
@@ -293,7 +293,7 @@ func (c *chooser) toggleMayRun() tea.Cmd {
 // removed as any other words of it.
 func (m *Model) filterByCPUs() tea.Cmd {
 	c := &m.chooser
-	text := strings.TrimSpace(strings.Replace(m.table.View().Filter.String(), c.expr, "", 1))
+	text := strings.TrimSpace(strings.Replace(m.procs.View().Filter.String(), c.expr, "", 1))
 	c.expr = ""
 	if !c.ticked.Empty() {
 		c.expr = "on=" + c.ticked.String()
@@ -306,7 +306,7 @@ func (m *Model) filterByCPUs() tea.Cmd {
 	if err != nil {
 		f = nil // nothing is left of it
 	}
-	return m.change(func(v *proctable.View) { v.Filter = f })
+	return m.procs.change(func(v *proctable.View) { v.Filter = f })
 }
 
 // keepTicks takes the ticks away when their words are no longer in the filter.
@@ -314,5 +314,13 @@ func (m *Model) keepTicks(f *field.Filter) {
 	if c := &m.chooser; c.expr != "" && !strings.Contains(f.String(), c.expr) {
 		c.ticked, c.expr = cpuset.Set{}, ""
 		m.irqs.SetCPUs(cpuset.Set{}, false)
+	}
+}
+
+func (c *chooser) setMode(name string) {
+	for mode := corepanel.Full; mode <= corepanel.Hidden; mode++ {
+		if mode.String() == name {
+			c.mode = mode
+		}
 	}
 }

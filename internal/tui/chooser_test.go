@@ -48,14 +48,14 @@ func TestDropOnSeveral(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("d", "1", "space", "6", "space", "7", "enter")
 		assert.Equal(t, "1,6", r.tuning.wanted(), "what is ticked, not what is under the cursor")
-		assert.Nil(t, r.m.table.View().Filter, "ticks for a drop are no filter")
+		assert.Nil(t, r.m.procs.View().Filter, "ticks for a drop are no filter")
 	})
 }
 
 func TestTagAllThatMatchAFilter(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("\\", "c", "o", "m", "m", "~", "^", "[", "n", "m", "]", "enter", "A")
-		assert.Equal(t, 2, r.m.table.Tags(), "nqueens and matrix")
+		assert.Equal(t, 2, r.m.procs.Tags(), "nqueens and matrix")
 		r.press("d", "enter")
 		assert.Len(t, r.tuning.targets, 2)
 	})
@@ -91,14 +91,14 @@ func TestLetGo(t *testing.T) {
 
 func TestTicksFilterTheList(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		all := r.m.table.Len()
+		all := r.m.procs.Len()
 		r.press("\\", "a", "enter", "C", "7", "space")
 		assert.Contains(t, r.text(), "filter a on=7", "beside the filter that there was")
-		some := r.m.table.Len()
+		some := r.m.procs.Len()
 		assert.Less(t, some, all)
 		r.press("f")
 		assert.Contains(t, r.text(), "filter a allowed~7")
-		assert.Greater(t, r.m.table.Len(), some)
+		assert.Greater(t, r.m.procs.Len(), some)
 		assert.True(t, r.sampler.needs.All && r.sampler.needs.Affinity, "every task is judged by its mask")
 		r.press("6", "space", "f")
 		assert.Contains(t, r.text(), "filter a on=6-7")
@@ -108,7 +108,7 @@ func TestTicksFilterTheList(t *testing.T) {
 		r.press("esc")
 		assert.NotContains(t, r.text(), "on=6-7", "Esc on the list takes it back as any filter")
 		assert.NotContains(t, r.text(), "7●")
-		assert.Equal(t, all, r.m.table.Len())
+		assert.Equal(t, all, r.m.procs.Len())
 	})
 }
 

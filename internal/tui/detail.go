@@ -40,59 +40,61 @@ const (
 
 // openDetail opens the pane about the task under the cursor; where it is open, it
 // gives the keys to the thread list, or closes a pane about a single thread.
-func (m *Model) openDetail() tea.Cmd {
-	if m.detailed && m.detail.Focus() {
+func (p *processView) openDetail() tea.Cmd {
+	if p.detailed && p.detail.Focus() {
 		return nil
 	}
-	if row, ok := m.table.Selected(); ok && row.Sum() && !m.detailed {
-		return m.noProcess()
+	if row, ok := p.Selected(); ok && row.Sum() && !p.detailed {
+		return p.noProcess()
 	}
-	return m.toggleDetail()
+	return p.toggleDetail()
 }
 
 // noProcess says why there is nothing to show of a control group's row.
-func (m *Model) noProcess() tea.Cmd {
-	return m.say(info, "this row is a control group: select one of its processes")
+func (p *processView) noProcess() tea.Cmd {
+	return p.say(info, "this row is a control group: select one of its processes")
 }
 
-func (m *Model) toggleDetail() tea.Cmd {
-	m.detailed = !m.detailed
-	m.detail.Leave()
-	return m.noteDetail()
+func (p *processView) toggleDetail() tea.Cmd {
+	p.detailed = !p.detailed
+	p.detail.Leave()
+	return p.noteDetail()
 }
 
-func (m *Model) leaveThreads() tea.Cmd {
-	m.detail.Leave()
-	return m.noteDetail()
+func (p *processView) leaveThreads() tea.Cmd {
+	p.detail.Leave()
+	return p.noteDetail()
 }
 
-func (m *Model) inThreads() bool { return m.detailed && m.detail.Focused() }
+func (p *processView) inThreads() bool {
+	return p.view == action.Processes && p.detailed && p.detail.Focused()
+}
 
 // followThreads has the pane show the thread under the cursor of its list.
-func (m *Model) followThreads() tea.Cmd {
-	if m.inThreads() {
-		return m.noteDetail()
+func (p *processView) followThreads() tea.Cmd {
+	if p.inThreads() {
+		return p.noteDetail()
 	}
 	return nil
 }
 
 // noteDetail gives the pane the selected row and has the rest read while it is
 // on the screen.
-func (m *Model) noteDetail() tea.Cmd {
-	row, ok := m.table.Process()
+func (p *processView) noteDetail() tea.Cmd {
+	row, ok := p.Process()
 	if !ok {
 		return nil
 	}
-	m.detail.Note(row)
-	if !m.detailed || m.view != action.Processes {
+	p.detail.Note(row)
+	if !p.detailed || p.view != action.Processes {
 		return nil
 	}
-	pid, in := row.Task().TGID, m.deps.Inspect
-	return tea.Batch(m.readFacts(pid), func() tea.Msg {
+	pid, in := row.Task().TGID, p.deps.Inspect
+	return tea.Batch(p.readFacts(pid), func() tea.Msg {
 		reading := in.Read(pid)
 		return func() tea.Cmd {
-			if row, ok := m.table.Process(); ok && m.detailed {
-				m.detail.Take(reading, row)
+			if row, ok := p.Process(); ok && p.detailed {
+				p.detail.Take(reading, row)
 			}
 			return nil
 		}
@@ -101,21 +103,21 @@ func (m *Model) noteDetail() tea.Cmd {
 
 // readFacts reads files and sockets when they are shown and the last reading is
 // old enough.
-func (m *Model) readFacts(pid kernel.TID) tea.Cmd {
-	r, now := &m.factReads, time.Now()
-	if r.busy || !m.detail.WantsFacts() || pid == r.pid && now.Before(r.next) {
+func (p *processView) readFacts(pid kernel.TID) tea.Cmd {
+	r, now := &p.factReads, time.Now()
+	if r.busy || !p.detail.WantsFacts() || pid == r.pid && now.Before(r.next) {
 		return nil
 	}
 	r.pid, r.busy = pid, true
-	in := m.deps.Inspect
+	in := p.deps.Inspect
 	return func() tea.Msg {
 		began := time.Now()
 		facts := in.Facts(pid)
 		took := time.Since(began)
 		return func() tea.Cmd {
-			m.factReads.busy = false
-			m.factReads.next = time.Now().Add(max(factsEvery, factsShare*took))
-			m.detail.TakeFacts(facts)
+			p.factReads.busy = false
+			p.factReads.next = time.Now().Add(max(factsEvery, factsShare*took))
+			p.detail.TakeFacts(facts)
 			return nil
 		}
 	}
@@ -123,71 +125,71 @@ func (m *Model) readFacts(pid kernel.TID) tea.Cmd {
 
 // detailHeight is the open pane's share of the lines: what it has to show, and
 // at most three fifths of them.
-func (m *Model) detailHeight(width, height int) int {
-	row, ok := m.table.Process()
-	if !ok || height < 6 {
+func (p *processView) detailHeight(width, height int) int {
+	row, ok := p.Process()
+	if !ok || !p.detailed || p.view != action.Processes || height < 6 {
 		return 0
 	}
-	return min(m.detail.Height(row, width), height*3/5)
+	return min(p.detail.Height(row, width), height*3/5)
 }
 
 // readProcess reads something about the process under the cursor, beside the screen.
-func (m *Model) readProcess(read func(in Inspector, pid kernel.TID) tea.Msg) tea.Cmd {
-	row, ok := m.table.Process()
+func (p *processView) readProcess(read func(in Inspector, pid kernel.TID) tea.Msg) tea.Cmd {
+	row, ok := p.Process()
 	if !ok {
-		return m.noProcess()
+		return p.noProcess()
 	}
-	pid, in := row.Task().TGID, m.deps.Inspect
+	pid, in := row.Task().TGID, p.deps.Inspect
 	return func() tea.Msg { return read(in, pid) }
 }
 
-func (m *Model) showingText(title string, lines []string) tea.Msg {
-	return func() tea.Cmd { return m.dialogs.Push(dialog.NewText(title, lines), nil) }
+func (p *processView) showingText(title string, lines []string) tea.Msg {
+	return func() tea.Cmd { return p.dialogs.Push(dialog.NewText(title, lines), nil) }
 }
 
-func (m *Model) showEnvironment() tea.Cmd {
-	return m.readProcess(func(in Inspector, pid kernel.TID) tea.Msg {
+func (p *processView) showEnvironment() tea.Cmd {
+	return p.readProcess(func(in Inspector, pid kernel.TID) tea.Msg {
 		vars, err := in.Environ(pid)
 		switch {
 		case err != nil:
-			return m.saying(bad, "environment of "+itoa(pid)+" not readable: "+err.Error())
+			return p.saying(bad, "environment of "+itoa(pid)+" not readable: "+err.Error())
 		case len(vars) == 0:
-			return m.saying(info, "process "+itoa(pid)+" has no environment")
+			return p.saying(info, "process "+itoa(pid)+" has no environment")
 		}
-		return m.showingText("Environment of "+itoa(pid), vars)
+		return p.showingText("Environment of "+itoa(pid), vars)
 	})
 }
 
-func (m *Model) showFiles() tea.Cmd {
-	return m.readProcess(func(in Inspector, pid kernel.TID) tea.Msg {
+func (p *processView) showFiles() tea.Cmd {
+	return p.readProcess(func(in Inspector, pid kernel.TID) tea.Msg {
 		facts := in.Facts(pid)
-		return m.showingText("Open files of "+itoa(pid), facts.FileLines())
+		return p.showingText("Open files of "+itoa(pid), facts.FileLines())
 	})
 }
 
 // trace attaches strace to the process under the cursor, or to the thread that
 // the pane's list has it on.
-func (m *Model) trace() tea.Cmd {
-	row, ok := m.table.Process()
+func (p *processView) trace() tea.Cmd {
+	row, ok := p.Process()
 	if !ok {
-		return m.noProcess()
+		return p.noProcess()
 	}
 	task := row.Task()
-	if m.deps.MadeUp {
-		return m.say(info, "strace: the tasks of this machine are made up")
+	if p.deps.MadeUp {
+		return p.say(info, "strace: the tasks of this machine are made up")
 	}
-	if int(task.TGID) == m.deps.PID { // its output would be traced in turn
-		return m.say(bad, "strace of piton itself: not from within it")
+	if int(task.TGID) == p.deps.PID { // its output would be traced in turn
+		return p.say(bad, "strace of piton itself: not from within it")
 	}
 	tid, whole := task.TID, task.IsProcess()
-	if m.inThreads() {
-		tid, whole = m.detail.Trace(), false
+	if p.inThreads() {
+		tid, whole = p.detail.Trace(), false
 	}
 	return detail.Strace(tid, whole, func(failure string) tea.Msg {
 		if failure == "" {
 			return nil
 		}
-		return m.saying(bad, failure)
+		return p.saying(bad, failure)
 	})
 }
 
@@ -212,18 +214,18 @@ const (
 
 // askPinHint asks where p would put the task under the cursor, when that has changed or
 // samples have come since. With tagged rows, p acts on those.
-func (m *Model) askPinHint() tea.Cmd {
-	h := &m.pinHint
-	if h.busy || m.deps.ReadOnly || m.newest == nil || m.view != action.Processes || m.table.Tags() > 0 || m.chooser.active() {
+func (p *processView) askPinHint() tea.Cmd {
+	h := &p.pinHint
+	if h.busy || p.deps.ReadOnly || p.newest == nil || p.view != action.Processes || p.Tags() > 0 {
 		return nil
 	}
-	row, ok := m.table.Process()
-	now := pinHint{key: m.table.At(), at: m.newest.Sample.At}
+	row, ok := p.Process()
+	now := pinHint{key: p.At(), at: p.newest.Sample.At}
 	if !ok || now.key == h.key && now.at < h.at+hintEvery || time.Now().Before(h.rest) {
 		return nil
 	}
 	h.busy = true
-	targets, tuning, model := []change.Target{targetOf(row)}, m.deps.Tuning, m.newest
+	targets, tuning, model := []change.Target{targetOf(row)}, p.deps.Tuning, p.newest
 	return func() tea.Msg {
 		began := time.Now()
 		choices, _ := tuning.Choose(model, targets, pinning()) // without a choice there is no hint
@@ -255,9 +257,9 @@ func (h *pinHint) take(got pinHint) bool {
 
 // pinFact says where p would put the task under the cursor; "" when that is not known, or
 // was of another task.
-func (m *Model) pinFact() string {
-	if m.pinHint.choice == nil || m.pinHint.key != m.table.At() || m.table.Tags() > 0 || m.deps.ReadOnly {
+func (p *processView) pinFact() string {
+	if p.pinHint.choice == nil || p.pinHint.key != p.At() || p.Tags() > 0 || p.deps.ReadOnly {
 		return ""
 	}
-	return m.th.Accent.Render("p " + m.th.Arrow + " " + m.pinHint.choice.Short())
+	return p.th.Accent.Render("p " + p.th.Arrow + " " + p.pinHint.choice.Short())
 }

@@ -7,12 +7,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
-	"piton/internal/field"
 	"piton/internal/kernel"
-	"piton/internal/model"
 	"piton/internal/tui/corepanel"
 	"piton/internal/tui/meters"
-	"piton/internal/tui/proctable"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
@@ -105,23 +102,15 @@ func (m *Model) foot(width, lines, most int) []string {
 }
 
 func (m *Model) body(at, width, height int) []string {
-	m.table.SetQuiet(m.chooser.on)
+	m.procs.SetQuiet(m.chooser.on)
 	m.irqs.SetQuiet(m.chooser.on)
-	if m.view != action.Processes {
-		m.areas = append(m.areas, area{"list", 0, at, width, height, m.clickPage})
-		return m.pageBody(width, height)
+	if height < 1 {
+		return nil
 	}
-	list := height
-	if m.detailed {
-		list = height - m.detailHeight(width, height)
-	}
-	m.areas = append(m.areas, area{"list", 0, at, width, list, m.clickList}, area{"detail", 1, at + list, width, height - list, m.clickDetail})
-	lines := m.table.Render(width, min(list, height), m.th)
-	if m.detailed && height > list {
-		row, _ := m.table.Process()
-		lines = append(lines, m.detail.Render(row, width, height-list, m.th)...)
-	}
-	return lines
+	list := height - m.procs.detailHeight(width, height)
+	m.areas = append(m.areas, area{"list", 0, at, width, list, m.clickPage}, area{"detail", 1, at + list, width, height - list, m.procs.clickDetail})
+	lines := strings.Split(m.page().Render(width, height, m.th), "\n")
+	return lines[:min(len(lines), height)]
 }
 
 // panelShown is the panel's mode; the other parts of the screen have the room on
@@ -132,7 +121,7 @@ func (m *Model) panelShown() corepanel.Mode {
 	case choosing && m.chooser.mode == corepanel.Hidden:
 		return corepanel.Full
 	case choosing:
-	case m.detailed && m.height < 36 && m.view == action.Processes:
+	case m.procs.detailed && m.height < 36 && m.view == action.Processes:
 		return corepanel.Hidden
 	case m.view == action.Journal || m.view != action.Processes && m.height < 36:
 		return corepanel.Hidden
@@ -173,17 +162,17 @@ func (m *Model) tabs(y, width int) string {
 	if m.view != action.Processes {
 		return widget.Cut(left, width, th.Ellipsis)
 	}
-	all, at := m.layouts.All()
+	all, at := m.procs.layouts.All()
 	for i, l := range all {
 		layouts = append(layouts, tab(th, th.Accent, l.Name, i == at))
 	}
 	named, x := left+"  "+strings.Join(layouts, ""), widget.Width(left)
-	right, fits := m.listState(width-widget.Width(named)-1, "")
+	right, fits := m.procs.listState(width-widget.Width(named)-1, "")
 	if !fits {
-		right, _ = m.listState(width-x-1, m.layouts.Present().Name)
+		right, _ = m.procs.listState(width-x-1, m.procs.layouts.Present().Name)
 		return widget.Spread(left, right, width, th.Ellipsis)
 	}
-	m.answer("layout", x+2, y, layouts, func(i int) tea.Cmd { return m.chooseLayout(all[i].Name) })
+	m.answer("layout", x+2, y, layouts, func(i int) tea.Cmd { return m.procs.chooseLayout(all[i].Name) })
 	return widget.Spread(named, right, width, th.Ellipsis)
 }
 
@@ -195,53 +184,8 @@ func tab(th *theme.Theme, present theme.Style, name string, is bool) string {
 	return th.Dim.Render(" " + name + " ")
 }
 
-// listState names everything that decides which rows are shown and how, as far as
-// there is room: the order and the flags show in the list itself, tags and what
-// hides rows may not. fits says whether all of it is there.
-func (m *Model) listState(room int, layout string) (line string, fits bool) {
-	th, v := m.th, m.table.View()
-	var parts []string
-	add := func(label, value string) {
-		parts = append(parts, th.Dim.Render(label)+th.Accent.Render(value))
-	}
-	if n := m.table.Tags(); n > 0 {
-		parts = append(parts, th.Tagged.Render(fmt.Sprintf("%s%d tagged", th.Tag, n)))
-	}
-	if v.User != "" {
-		add("user ", field.Clean(v.User))
-	}
-	if v.Filter != nil {
-		add("filter ", field.Clean(v.Filter.String()))
-	}
-	needed := len(parts)
-	if layout != "" && layout != proctable.Main {
-		add("layout ", layout)
-	}
-	for _, flag := range []struct {
-		on   bool
-		word string
-	}{{v.Threads, "threads"}, {v.Kernel, "kernel"}, {v.Tree != proctable.Flat, v.Tree.String()}, {m.table.Following(), "follow"}} {
-		if flag.on {
-			add("", flag.word)
-		}
-	}
-	mark := th.SortUp
-	if v.Desc {
-		mark = th.SortDown
-	}
-	if v.Sort != nil {
-		add("sort ", v.Sort.Title+" "+mark)
-	}
-	line = strings.Join(parts, "  ")
-	for fits = true; len(parts) > needed && widget.Width(line) >= room; line = strings.Join(parts, "  ") {
-		parts, fits = parts[:len(parts)-1], false
-	}
-	return widget.Cut(line, room-1, th.Ellipsis) + " ", fits && widget.Width(line) < room
-}
-
-// summary is the line about the task under the cursor.
+// summary is the line about what is chosen, or the task under the cursor.
 func (m *Model) summary(width int) string {
-	th := m.th
 	if m.chooser.active() {
 		return m.chooser.line(width)
 	}
@@ -250,72 +194,7 @@ func (m *Model) summary(width int) string {
 		if pid := m.bench.PID(); pid != 0 {
 			hint = fmt.Sprintf(" the workload is PID %d: 1 and /%d select it among the processes", pid, pid)
 		}
-		return th.Dim.Render(widget.Fit(hint, width, th.Ellipsis))
+		return m.th.Dim.Render(widget.Fit(hint, width, m.th.Ellipsis))
 	}
-	row, ok := m.table.Selected()
-	if !ok {
-		return th.Dim.Render(widget.Fit(" "+m.whyEmpty(), width, th.Ellipsis))
-	}
-	row.ASCII = th.ASCII
-	rule := th.Dim.Render(th.Horizontal)
-	name := fmt.Sprintf("%d %s", row.Task().TID, field.Cell("command", row))
-	if row.Sum() {
-		name = m.table.GroupName(row)
-	}
-	name = widget.Cut(name, max(12, width/3), th.Ellipsis)
-	line := rule + " " + th.Dim.Render(m.table.Position()) + " " + rule + " " + th.Title.Render(name) + " " + rule + " " + strings.Join(m.facts(row), th.Dim.Render(" "+th.Dot+" "))
-	return widget.Fit(line, width, th.Ellipsis)
-}
-
-func (m *Model) whyEmpty() string {
-	v := m.table.View()
-	switch {
-	case m.model == nil:
-		return "reading the machine"
-	case v.Filter != nil:
-		why := v.Filter.WhyNone(m.table.Model())
-		if why == "" {
-			why = "the filter matches only tasks that are not listed here"
-		}
-		return why + "; Esc clears the filter"
-	case v.User != "":
-		return "no task of this user; u chooses another"
-	}
-	return "no tasks"
-}
-
-// facts are what the summary says of a task, most telling first.
-func (m *Model) facts(row field.Row) []string {
-	var facts []string
-	task := row.Task()
-	if pin := m.pinFact(); pin != "" {
-		facts = append(facts, pin)
-	}
-	if moved := bounced(row, m.th); moved != "" {
-		facts = append(facts, moved)
-	}
-	if row.Sum() {
-		return append(facts, "CPU "+field.Cell("cpu_percent", row)+"%", "RSS "+field.Cell("rss_bytes", row),
-			fmt.Sprintf("%d threads", task.Threads), field.Cell("cgroup", row))
-	}
-	facts = append(facts, fmt.Sprintf("start %s", field.Cell("start", row)), "RSS "+field.Cell("rss_bytes", row),
-		fmt.Sprintf("nice %d", task.Nice), field.Cell("policy", row))
-	if task.Threads > 1 {
-		facts = append(facts, fmt.Sprintf("%d threads", task.Threads))
-	}
-	return facts
-}
-
-// bounced warns of a task that moves often: "bounces 41/s over 4 CPUs". Fewer moves are
-// in its row, and would change this line at each tick.
-func bounced(row field.Row, th *theme.Theme) string {
-	rates, task := row.Rates(), row.Task()
-	if !model.Known(rates.MigPerS) || rates.MigPerS < 10 {
-		return ""
-	}
-	text := fmt.Sprintf("bounces %s/s", field.Cell("migrations_per_s", row))
-	if rates.CPUsSeen > 1 && !(task.IsProcess() && task.Threads > 1) { // CPUsSeen is of the first thread
-		text += fmt.Sprintf(" over %d CPUs", rates.CPUsSeen)
-	}
-	return th.Warn.Render(text)
+	return m.procs.summary(width)
 }

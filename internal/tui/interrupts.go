@@ -12,7 +12,6 @@ import (
 	"piton/internal/change"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
-	"piton/internal/kernel"
 	"piton/internal/topology"
 	"piton/internal/tui/dialog"
 )
@@ -31,16 +30,6 @@ func requested(what, subject, reason string, requests []change.Request) request 
 		requests[i].Reason = reason
 	}
 	return ordered(what, subject, change.Order{Requests: requests})
-}
-
-// flowing is the process whose flows are shown beside the interrupts: the selected one.
-func (m *Model) flowing() (kernel.TID, string) {
-	row, ok := m.table.Process()
-	if !ok {
-		return 0, ""
-	}
-	t := row.Task()
-	return t.TGID, t.ID.Comm
 }
 
 // sendIRQs asks for lines to go to the CPUs, and the threads of their handlers

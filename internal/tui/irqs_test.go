@@ -83,7 +83,7 @@ func TestIRQFilter(t *testing.T) {
 		assert.Contains(t, r.text(), "acpi", "Esc on the list takes it back")
 		r.press("esc")
 		assert.Equal(t, action.Processes, r.m.view)
-		assert.Nil(t, r.m.table.View().Filter, "the processes have their own")
+		assert.Nil(t, r.m.procs.View().Filter, "the processes have their own")
 	})
 }
 
@@ -97,7 +97,7 @@ func TestJumpToTheHandlerOfAnIRQ(t *testing.T) {
 		r.press("/", "a", "c", "p", "i", "enter", "enter")
 		assert.Equal(t, action.Processes, r.m.view)
 		assert.Equal(t, kernel.TID(2), r.selected())
-		assert.True(t, r.m.table.View().Kernel)
+		assert.True(t, r.m.procs.View().Kernel)
 		r.press("3", "esc", "/", "g", "o", "n", "e", "enter", "enter")
 		assert.Contains(t, r.text(), "99999 has ended")
 	})

@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
-	"piton/internal/field"
 	"piton/internal/kernel"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/keymap"
@@ -192,7 +191,7 @@ func (m *Model) showHelp() tea.Cmd {
 		fmt.Sprintf("%s idlest: the CPU with the least load for a new ordinary task.", m.th.Mark),
 		"MIGRATIONS: of all threads, per tick: 1, 2, 4 to 128 and more a second. *: the threads differ.",
 	}
-	about = append(append(about, m.better()...), m.missing()...)
+	about = append(append(about, m.better()...), m.procs.missing()...)
 	about = append(about, "piton "+m.deps.Version+"; every key, column and setting: piton help")
 	return m.dialogs.Push(dialog.NewHelp("Help: "+viewNames[in], specs, about, m.state()), func(o dialog.Outcome) tea.Cmd {
 		if text, ok := o.Value.(string); ok {
@@ -223,21 +222,6 @@ func (m *Model) better() []string {
 		}
 		what := strings.Join(names, ", ")
 		lines = append(lines, fmt.Sprintf("%s: now by %s; better: %s.", strings.ToUpper(what[:1])+what[1:], strings.Join(rungs, ", "), c.Better))
-	}
-	return lines
-}
-
-// missing says why values of the selected row are not there.
-func (m *Model) missing() []string {
-	row, ok := m.table.Process()
-	if !ok || m.view != action.Processes {
-		return nil
-	}
-	var lines []string
-	for _, c := range m.table.Shown() {
-		if why := c.Why(row); why != "" {
-			lines = append(lines, fmt.Sprintf("%s in %s of %d: %s.", field.None, c.Title, row.Task().TID, why))
-		}
 	}
 	return lines
 }

@@ -38,25 +38,25 @@ func TestSortKeys(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		for key, id := range map[string]string{"P": "cpu_percent", "M": "mem_percent", "T": "time_s", "N": "pid", "B": "migrations_per_s"} {
 			r.press(key)
-			v := r.m.table.View()
+			v := r.m.procs.View()
 			assert.Equal(t, id, v.Sort.ID, key)
 			assert.Equal(t, v.Sort.Desc, v.Desc)
 			r.press("I")
-			assert.NotEqual(t, v.Desc, r.m.table.View().Desc)
+			assert.NotEqual(t, v.Desc, r.m.procs.View().Desc)
 		}
 		r.press("f6", "u", "s", "e", "r", "enter")
-		assert.Equal(t, "user", r.m.table.View().Sort.ID)
+		assert.Equal(t, "user", r.m.procs.View().Sort.ID)
 	})
 }
 
 func TestShowKeys(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("K")
-		assert.True(t, r.m.table.View().Kernel)
+		assert.True(t, r.m.procs.View().Kernel)
 		r.press("f5")
-		assert.Equal(t, proctable.ByParent, r.m.table.View().Tree)
+		assert.Equal(t, proctable.ByParent, r.m.procs.View().Tree)
 		r.press("F")
-		assert.True(t, r.m.table.Following())
+		assert.True(t, r.m.procs.Following())
 		assert.Contains(t, r.text(), "kernel  tree  follow")
 		r.press("#")
 		assert.Equal(t, corepanel.Folded, r.m.chooser.mode)
@@ -99,13 +99,13 @@ func TestSearch(t *testing.T) {
 func TestFilter(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("f4", "n", "q")
-		assert.Equal(t, 1, r.m.table.Len(), "while typing")
+		assert.Equal(t, 1, r.m.procs.Len(), "while typing")
 		r.press("enter")
 		assert.Contains(t, r.text(), "filter nq")
 		r.press("\\", "esc")
-		assert.Equal(t, 1, r.m.table.Len(), "Esc in the prompt keeps the filter there was")
+		assert.Equal(t, 1, r.m.procs.Len(), "Esc in the prompt keeps the filter there was")
 		r.press("esc")
-		assert.Equal(t, 8, r.m.table.Len(), "Esc on the list takes it back")
+		assert.Equal(t, 8, r.m.procs.Len(), "Esc on the list takes it back")
 		r.press("f4", "c", "p", "u", ">", "enter")
 		assert.False(t, r.m.dialogs.Empty(), "a filter that is none is not accepted")
 	})
@@ -114,10 +114,10 @@ func TestFilter(t *testing.T) {
 func TestUserMenu(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("u", "m", "i", "enter")
-		assert.Equal(t, 1, r.m.table.Len())
+		assert.Equal(t, 1, r.m.procs.Len())
 		assert.Contains(t, r.text(), "user mika")
 		r.press("esc")
-		assert.Equal(t, 8, r.m.table.Len())
+		assert.Equal(t, 8, r.m.procs.Len())
 	})
 }
 
@@ -148,11 +148,11 @@ func TestUnknownKeysAreExplained(t *testing.T) {
 func TestPaletteRunsWhatItFinds(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press(":", "t", "r", "e", "e", "enter")
-		assert.Equal(t, proctable.ByParent, r.m.table.View().Tree)
+		assert.Equal(t, proctable.ByParent, r.m.procs.View().Tree)
 		r.press("ctrl+p", "i", "n", "v", "e", "r", "t", "enter")
-		assert.False(t, r.m.table.View().Desc)
+		assert.False(t, r.m.procs.View().Desc)
 		r.press(":", "c", "o", "l", "u", "m", "n", ".", "n", "i", "enter")
-		assert.Contains(t, r.m.layouts.Present().Columns, "pid", "the columns that were shown stay")
+		assert.Contains(t, r.m.procs.layouts.Present().Columns, "pid", "the columns that were shown stay")
 	})
 }
 
@@ -202,9 +202,9 @@ func TestDetail(t *testing.T) {
 		r.press("I", ">", "p")
 		assert.Empty(t, r.tuning.targets, "no key of the process table")
 		r.press("enter", "enter", "esc")
-		assert.True(t, r.m.detailed)
+		assert.True(t, r.m.procs.detailed)
 		r.press("up", "enter")
-		assert.False(t, r.m.detailed, "one thread: nothing to go into")
+		assert.False(t, r.m.procs.detailed, "one thread: nothing to go into")
 	})
 }
 
@@ -265,9 +265,9 @@ func TestMouse(t *testing.T) {
 		r.send(tea.MouseClickMsg{X: 5, Y: at + 3, Button: tea.MouseLeft})
 		assert.Equal(t, kernel.TID(4000), r.selected())
 		r.send(tea.MouseClickMsg{X: 3, Y: at, Button: tea.MouseLeft})
-		assert.Equal(t, "pid", r.m.table.View().Sort.ID)
+		assert.Equal(t, "pid", r.m.procs.View().Sort.ID)
 		r.send(tea.MouseClickMsg{X: 3, Y: at, Button: tea.MouseLeft})
-		assert.True(t, r.m.table.View().Desc, "a second click inverts")
+		assert.True(t, r.m.procs.View().Desc, "a second click inverts")
 		r.send(tea.MouseWheelMsg{X: 3, Y: at + 2, Button: tea.MouseWheelDown})
 		r.send(tea.MouseClickMsg{X: 36, Y: r.area("view").y, Button: tea.MouseLeft})
 		assert.Equal(t, action.Bench, r.m.view)
@@ -321,9 +321,9 @@ func TestEveryKeyOnAnEmptyMachineIsHarmless(t *testing.T) {
 func TestDetailIsReadOnlyWhileItIsShown(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.press("enter")
-		assert.NotNil(t, r.m.noteDetail())
+		assert.NotNil(t, r.m.procs.noteDetail())
 		r.press("2")
-		assert.Nil(t, r.m.noteDetail(), "another view hides it")
+		assert.Nil(t, r.m.procs.noteDetail(), "another view hides it")
 	})
 }
 

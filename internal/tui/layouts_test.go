@@ -16,7 +16,7 @@ import (
 
 // ids are those of the columns of the list.
 func (r *rig) ids() (out []string) {
-	for _, c := range r.m.table.View().Columns {
+	for _, c := range r.m.procs.View().Columns {
 		out = append(out, c.ID)
 	}
 	return out
@@ -28,17 +28,17 @@ func TestLayoutsGoRound(t *testing.T) {
 		main := r.ids()
 		r.press("f5", "L")
 		assert.Contains(t, r.line(6), " main [io] migrations ")
-		assert.Equal(t, "write_bytes_per_s", r.m.table.View().Sort.ID)
-		assert.Equal(t, proctable.Flat, r.m.table.View().Tree)
+		assert.Equal(t, "write_bytes_per_s", r.m.procs.View().Sort.ID)
+		assert.Equal(t, proctable.Flat, r.m.procs.View().Tree)
 		assert.True(t, r.sampler.needs.IO && !r.sampler.needs.Switches, "what the layout's columns need, and no more")
 		r.press("L")
-		assert.Equal(t, "migrations_per_s", r.m.table.View().Sort.ID)
+		assert.Equal(t, "migrations_per_s", r.m.procs.View().Sort.ID)
 		assert.True(t, r.sampler.needs.Switches && !r.sampler.needs.IO)
 		r.press("N", "L", "L")
 		assert.Equal(t, main, r.ids())
-		assert.Equal(t, proctable.ByParent, r.m.table.View().Tree, "as it was left")
+		assert.Equal(t, proctable.ByParent, r.m.procs.View().Tree, "as it was left")
 		r.press(":", "l", "a", "y", "o", "u", "t", ".", "m", "i", "enter")
-		assert.Equal(t, "pid", r.m.table.View().Sort.ID, "as it was left, too")
+		assert.Equal(t, "pid", r.m.procs.View().Sort.ID, "as it was left, too")
 		r.send(tea.MouseClickMsg{X: r.area("layout").x - 2 + 3, Y: r.area("layout").y, Button: tea.MouseLeft})
 		assert.Equal(t, main, r.ids())
 		r.send(tea.MouseClickMsg{X: r.area("layout").x - 2 + 10, Y: r.area("layout").y, Button: tea.MouseLeft})
@@ -88,7 +88,7 @@ func TestOwnLayouts(t *testing.T) {
 	own := []proctable.Layout{{Name: "io", Columns: []string{"pid", "user:14", "command"}, Sort: "-pid", View: "groups", Filter: "cpu>5"}}
 	onSmall(t, func(r *rig) {
 		r.press("ctrl+n")
-		v := r.m.table.View()
+		v := r.m.procs.View()
 		assert.Equal(t, []string{"pid", "user", "command"}, r.ids())
 		assert.Equal(t, 14, v.Widths["user"])
 		assert.Contains(t, r.text(), " PID▾ USER           COMMAND")

@@ -15,18 +15,15 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/change/history"
-	"piton/internal/field"
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/tui/benchview"
 	"piton/internal/tui/coresview"
-	"piton/internal/tui/detail"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/irqview"
 	"piton/internal/tui/journalview"
 	"piton/internal/tui/meters"
 	"piton/internal/tui/owncost"
-	"piton/internal/tui/proctable"
 	"piton/internal/tui/race"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/starved"
@@ -53,36 +50,29 @@ type Model struct {
 	paused        bool
 	cost          owncost.Cost // what piton itself costs
 
-	header    meters.Header
-	meters    []string // ids, see Options
-	interval  time.Duration
-	chooser   chooser
-	table     *proctable.Table
-	layouts   *proctable.Layouts
-	detail    *detail.Pane // keeps the selected task's history also while it is closed
-	detailed  bool         // the pane is open
-	factReads factReads
-	command   string // that does the last change again
-	mouseOff  bool
-	search    string
-	needs     sample.Needs // as last asked for
-	undoable  bool         // the journal has something to undo
-	made      []made       // in this session and not undone, oldest first
-	unkept    []made       // what is not confirmed yet
-	guards    []history.GuardState
-	busy      int            // changes under way
-	gate      chan struct{}  // holds one: the change under way, or the end of the program
-	quitting  bool           // as soon as none is under way
-	starved   *starved.Watch // piton's own priority
-	nice      stepping
-	pinHint   pinHint
+	header   meters.Header
+	meters   []string // ids, see Options
+	interval time.Duration
+	chooser  chooser
+	command  string // that does the last change again
+	mouseOff bool
+	needs    sample.Needs // as last asked for
+	undoable bool         // the journal has something to undo
+	made     []made       // in this session and not undone, oldest first
+	unkept   []made       // what is not confirmed yet
+	guards   []history.GuardState
+	busy     int            // changes under way
+	gate     chan struct{}  // holds one: the change under way, or the end of the program
+	quitting bool           // as soon as none is under way
+	starved  *starved.Watch // piton's own priority
+	nice     stepping
 
-	pages map[action.Context]page // the views other than the processes
-	cores *coresview.View
-	irqs  *irqview.View
-	bench *benchview.View
-	race  *race.View
-
+	pages   map[action.Context]page
+	procs   *processView
+	cores   *coresview.View
+	irqs    *irqview.View
+	bench   *benchview.View
+	race    *race.View
 	journal *journalview.View
 
 	areas []area
@@ -95,9 +85,10 @@ type sampled struct{ model *model.Model }
 // New returns the screen before its first sample.
 func New(d Deps) *Model {
 	m := &Model{shared: &shared{deps: d, th: theme.New(d.Theme), view: action.Processes},
-		verbs: d.verbs(), gate: make(chan struct{}, 1), dirty: true, detail: detail.New(), meters: d.Meters, interval: d.Interval}
+		verbs: d.verbs(), gate: make(chan struct{}, 1), dirty: true, meters: d.Meters, interval: d.Interval}
 	m.chooser.shared, m.chooser.filter = m.shared, m.filterByCPUs
 	m.chooser.setMode(d.Panel)
+	m.procs = newProcessView(m.shared, m.keepTicks, m.keep)
 	m.bench = benchview.New(d.Bench, &m.dialogs)
 	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: func(text string, isError bool) tea.Cmd {
 		return m.say(map[bool]tone{false: good, true: bad}[isError], text)
@@ -105,15 +96,9 @@ func New(d Deps) *Model {
 	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
 	m.race = race.New()
-	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.Read, Ways: d.IRQs.Ways, Process: m.flowing, Actions: !d.ReadOnly})
-	m.pages = map[action.Context]page{action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench, action.Journal: m.journal, action.Race: m.race}
-	m.layouts = proctable.NewLayouts(proctable.Layout{Columns: d.Columns, Sort: d.Sort, Filter: d.Filter}, d.Layouts)
-	v := proctable.View{Threads: d.Threads}
-	m.layouts.Present().Apply(&v)
-	m.table = proctable.New(v)
-	m.table.Order = func(id string, desc bool) {
-		m.change(func(v *proctable.View) { v.Sort, _ = field.Lookup(id); v.Desc = desc })
-	}
+	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.Read, Ways: d.IRQs.Ways, Process: m.procs.flowing, Actions: !d.ReadOnly})
+	m.pages = map[action.Context]page{action.Processes: m.procs, action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench,
+		action.Journal: m.journal, action.Race: m.race}
 	return m
 }
 
@@ -138,14 +123,14 @@ func (m *Model) wait(prev *model.Model) tea.Cmd {
 
 // Update takes one message.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	before := m.table.At()
+	before := m.procs.At()
 	cmd := m.handle(msg)
-	if _, isSample := msg.(sampled); !isSample && m.table.At() != before {
-		cmd = tea.Batch(cmd, m.noteDetail())
+	if _, isSample := msg.(sampled); !isSample && m.procs.At() != before {
+		cmd = tea.Batch(cmd, m.procs.noteDetail())
 	}
 	m.askFor()
-	if hint := m.askPinHint(); hint != nil {
-		cmd = tea.Batch(cmd, hint)
+	if !m.chooser.active() {
+		cmd = tea.Batch(cmd, m.procs.askPinHint())
 	}
 	return m, cmd
 }
@@ -164,7 +149,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		return nil
 	}
 	if hint, ok := msg.(pinHint); ok {
-		m.dirty = m.pinHint.take(hint) || m.dirty
+		m.dirty = m.procs.pinHint.take(hint) || m.dirty
 		return nil
 	}
 	if step, ok := msg.(race.Step); ok {
@@ -226,17 +211,17 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 		return cmd
 	}
 	m.model = next
-	m.table.Load(next)
-	m.detail.Follow(next.Sample)
+	m.procs.Load(next)
+	m.procs.detail.Follow(next.Sample)
 	if m.view == action.IRQs {
 		m.irqs.Follow(next.Sample, next.Topology)
 	}
-	return tea.Batch(cmd, m.noteDetail())
+	return tea.Batch(cmd, m.procs.noteDetail())
 }
 
 // state is what decides which verbs can be used.
 func (m *Model) state() action.State {
-	selected := m.table.Count()
+	selected := m.procs.Count()
 	if m.view == action.IRQs {
 		selected = m.irqs.Count()
 	}
@@ -255,30 +240,11 @@ func (m *Model) askFor() {
 	m.deps.Sampler.SetNeeds(n)
 }
 
-// wanted is what has to be read for the visible columns of the visible and the
-// tagged rows; for every row where the order or the filter judges by it.
+// wanted is what the view that is shown needs.
 func (m *Model) wanted() sample.Needs {
-	v := m.table.View()
-	if m.view != action.Processes {
-		n := sample.Needs{Threads: v.Threads}
-		switch m.view {
-		case action.Cores:
-			m.cores.Needs(&n)
-		case action.IRQs:
-			m.irqs.Needs(&n)
-		}
-		return n
-	}
-	n := field.Needs(m.table.Read(), v.Filter)
-	n.Threads = v.Threads
-	n.Watch = m.table.Watched()
-	m.table.SumNeeds(&n)
-	if v.Sort != nil {
-		v.Sort.NeedsOfAll(&n)
-	}
-	if m.detailed {
-		m.detail.Needs(&n)
-		n.Affinity, n.Switches, n.Migrations, n.IOPrio, n.ThreadDelay, n.ThreadAttr = true, true, true, true, true, true
+	n := sample.Needs{Threads: m.procs.View().Threads}
+	if v, has := m.page().(interface{ Needs(*sample.Needs) }); has {
+		v.Needs(&n)
 	}
 	return n
 }

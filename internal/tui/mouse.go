@@ -47,7 +47,7 @@ func (m *Model) wheel(x, y, by int) tea.Cmd {
 		return nil
 	}
 	m.lister().Wheel(by * wheelRows)
-	return m.followThreads()
+	return m.procs.followThreads()
 }
 
 // area is a part of the frame that answers the mouse. click is told the cell within it.
@@ -82,22 +82,15 @@ func (m *Model) click(x, y int) tea.Cmd {
 }
 
 func (m *Model) clickPage(x, y int) tea.Cmd {
-	if m.page().Click(x, y) && m.view == action.IRQs {
+	if m.page().Click(x, y) {
 		m.press()
 	}
 	return nil
 }
 
-func (m *Model) clickList(x, y int) tea.Cmd {
-	if m.table.Click(x, y) {
-		m.press()
-	}
-	return nil
-}
-
-func (m *Model) clickDetail(x, y int) tea.Cmd {
-	if m.detailed && m.detail.Click(x, y) {
-		return m.noteDetail()
+func (p *processView) clickDetail(x, y int) tea.Cmd {
+	if p.detailed && p.detail.Click(x, y) {
+		return p.noteDetail()
 	}
 	return nil
 }
@@ -125,17 +118,14 @@ func (m *Model) toggleMouse() tea.Cmd {
 // press grabs the row under the mouse: of all tagged rows when it is one
 // of them. Only a motion makes a drag of it.
 func (m *Model) press() {
-	id := "tune.grab"
-	if m.view == action.IRQs {
-		id = "irqs.grab"
-	}
+	id := map[action.Context]string{action.Processes: "tune.grab", action.IRQs: "irqs.grab"}[m.view]
 	switch grab := m.verbs.byID(id); {
 	case grab == nil || grab.Why(m.state()) != "":
 	case m.view == action.IRQs:
 		m.chooser.pressed = m.pressedIRQs()
 	default:
 		m.chooser.pressed = m.selectedRows()
-		if r, ok := m.table.Process(); ok && m.table.Tags() > 0 && !m.table.Tagged(proctable.KeyOf(r.Task())) {
+		if r, ok := m.procs.Process(); ok && m.procs.Tags() > 0 && !m.procs.Tagged(proctable.KeyOf(r.Task())) {
 			m.chooser.pressed = m.grabRow(r)
 		}
 	}

@@ -63,7 +63,7 @@ func TestClickTakesTheMessageAwayAsTheKeyDoes(t *testing.T) {
 		r.press("z")
 		assert.Contains(t, r.line(-2), "nothing to undo")
 		r.clickKey("show.tree")
-		assert.Equal(t, proctable.ByParent, r.m.table.View().Tree)
+		assert.Equal(t, proctable.ByParent, r.m.procs.View().Tree)
 		assert.NotContains(t, r.line(-2), "nothing to undo")
 		assert.Equal(t, kernel.TID(3641), r.selected())
 	})
@@ -95,9 +95,9 @@ func TestClickBeforeTheViewIsDrawn(t *testing.T) {
 		r.text()
 		y := r.area("list").y + 2
 		r.m.Update(tuitest.Key("1"))
-		at := r.m.table.At()
+		at := r.m.procs.At()
 		r.m.Update(tea.MouseClickMsg{X: 5, Y: y, Button: tea.MouseLeft})
-		assert.Equal(t, at, r.m.table.At())
+		assert.Equal(t, at, r.m.procs.At())
 		assert.Nil(t, r.m.chooser.pressed)
 	})
 }

@@ -47,11 +47,11 @@ var strategies = []struct {
 // askPlace offers the strategies, each with what it would choose now and why.
 func (m *Model) askPlace() tea.Cmd {
 	p := placing{names: map[kernel.TID]string{}}
-	p.targets, p.subject = m.targets()
-	for _, r := range m.table.Targets() {
+	p.targets, p.subject = m.procs.targets()
+	for _, r := range m.procs.Targets() {
 		p.names[r.Task().TID] = nameOf(r.Task().TID, r.Task())
 	}
-	last := cpuset.CPU(m.table.Targets()[0].Task().LastCPU)
+	last := cpuset.CPU(m.procs.Targets()[0].Task().LastCPU)
 	tuning, now := m.deps.Tuning, m.newest
 	return func() tea.Msg {
 		var items []dialog.Item
@@ -174,7 +174,7 @@ type grabbed struct {
 func (g *grabbed) drop(cpus cpuset.Set) tea.Cmd { return g.send(cpus, "dropped on the core panel") }
 
 func (m *Model) selectedRows() *grabbed {
-	targets, subject := m.targets()
+	targets, subject := m.procs.targets()
 	if len(targets) == 0 {
 		return nil
 	}

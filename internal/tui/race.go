@@ -21,7 +21,7 @@ func (m *Model) startRace() tea.Cmd {
 	case m.bench.Running():
 		return m.say(bad, "a benchmark is running; a search would disturb it")
 	}
-	targets, subject := m.processes()
+	targets, subject := m.procs.processes()
 	tuning, now := m.deps.Tuning, m.newest
 	m.busy++
 	return tea.Batch(m.show(action.Race), m.race.Begin(subject, func(ctx context.Context, tell func(auto.State)) (auto.State, error) {

@@ -156,7 +156,7 @@ func (p *player) check(before proctable.Key, byKey bool, view action.Context) {
 			require.LessOrEqual(p.t, n, 100, say())
 		}
 	}
-	table := p.m.table
+	table := p.m.procs.Table
 	if p.m.width < leastWidth || p.m.height < leastHeight || table.Len() == 0 {
 		return
 	}
@@ -176,7 +176,7 @@ func (p *player) check(before proctable.Key, byKey bool, view action.Context) {
 }
 
 func (p *player) key() proctable.Key {
-	row, ok := p.m.table.Selected()
+	row, ok := p.m.procs.Selected()
 	if !ok {
 		return proctable.Key{}
 	}

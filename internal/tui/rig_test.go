@@ -125,10 +125,10 @@ func (r *rig) deliver(s *sample.Sample) {
 	_, cmd := r.m.Update(sampled{r.last})
 	_ = cmd // waits for the next sample, which the test delivers itself
 	r.m.View()
-	r.m.pinHint.busy = false // its command is lost with the others
-	r.run(r.m.askPinHint())
-	if r.m.detailed {
-		r.run(r.m.noteDetail())
+	r.m.procs.pinHint.busy = false // its command is lost with the others
+	r.run(r.m.procs.askPinHint())
+	if r.m.procs.detailed {
+		r.run(r.m.procs.noteDetail())
 	}
 }
 
@@ -182,7 +182,7 @@ func (r *rig) line(i int) string {
 
 // selected is the TID under the cursor.
 func (r *rig) selected() kernel.TID {
-	row, ok := r.m.table.Selected()
+	row, ok := r.m.procs.Selected()
 	require.True(r.t, ok)
 	return row.Task().TID
 }

@@ -61,7 +61,7 @@ func TestNothingIsTracedInOtherViews(t *testing.T) {
 func TestOrderByPingPongsReadsNoTaskByItself(t *testing.T) {
 	onMoves(t, func(r *rig) {
 		r.press("f6", "p", "i", "n", "g", "enter")
-		assert.Equal(t, "pingpong_per_s", r.m.table.View().Sort.ID)
+		assert.Equal(t, "pingpong_per_s", r.m.procs.View().Sort.ID)
 		assert.True(t, r.sampler.needs.PingPongs)
 		assert.False(t, r.sampler.needs.All)
 		assert.Contains(t, r.line(r.area("list").y), "PINGPONG/s▾ COMMAND", "what decides the order is shown")

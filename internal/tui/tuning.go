@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -150,13 +149,6 @@ func (m *Model) checkUndo() tea.Cmd {
 	}
 }
 
-// targets are the tagged rows, or the one under the cursor, with their names. A
-// thread's row means that thread; a process's row means all of its threads.
-func (m *Model) targets() (targets []change.Target, subject string) {
-	targets, subject = targetsOf(m.table.Targets())
-	return targets, cmp.Or(m.table.Named(), subject)
-}
-
 func targetsOf(rows []field.Row) (targets []change.Target, subject string) {
 	for _, r := range rows {
 		targets = append(targets, targetOf(r))
@@ -206,7 +198,7 @@ type steps struct {
 // stepNice changes the nice value by one. Further presses on the same rows add
 // up while the change is under way.
 func (m *Model) stepNice(by int) tea.Cmd {
-	targets, subject := m.targets()
+	targets, subject := m.procs.targets()
 	more := m.nice.more
 	if last := len(more) - 1; last >= 0 && slices.Equal(more[last].targets, targets) {
 		more[last].by += by

@@ -165,6 +165,10 @@ func plain(f func(*Model) tea.Cmd) handler {
 	return func(m *Model, _ string) tea.Cmd { return f(m) }
 }
 
+func inList(f func(*processView) tea.Cmd) handler {
+	return func(m *Model, _ string) tea.Cmd { return f(m.procs) }
+}
+
 func inPanel(f func(*chooser) tea.Cmd) handler {
 	return func(m *Model, _ string) tea.Cmd { return f(&m.chooser) }
 }
@@ -175,7 +179,7 @@ func does(f func(*Model)) handler {
 
 // lists alters what the list of processes shows.
 func lists(f func(*proctable.View)) handler {
-	return func(m *Model, _ string) tea.Cmd { return m.change(f) }
+	return func(m *Model, _ string) tea.Cmd { return m.procs.change(f) }
 }
 
 // moves does one thing while CPUs are chosen in the core panel, and another in the list
@@ -187,14 +191,14 @@ func moves(panel func(*Model), list func(lister)) handler {
 			return nil
 		}
 		list(m.lister())
-		return m.followThreads()
+		return m.procs.followThreads()
 	}
 }
 
 // layoutVerbs go to layouts, and change what there are.
 func layoutVerbs() []verb {
 	all := []verb{
-		v("layout.menu", processes, "", "Layouts", "layouts: choose, save under a name, rename, delete", plain((*Model).askLayout)),
+		v("layout.menu", processes, "", "Layouts", "layouts: choose, save under a name, rename, delete", inList((*processView).askLayout)),
 	}
 	for _, l := range proctable.BuiltIn() {
 		all = append(all, layoutVerb(l.Name))
@@ -204,7 +208,7 @@ func layoutVerbs() []verb {
 
 func layoutVerb(name string) verb {
 	v := v("layout."+name, processes, "", "Layout "+name, "layout "+name+" of the process table", func(m *Model, _ string) tea.Cmd {
-		return m.chooseLayout(name)
+		return m.procs.chooseLayout(name)
 	})
 	v.Group = "Columns"
 	return v
@@ -216,7 +220,7 @@ func columnVerbs() []verb {
 	var all []verb
 	for _, c := range field.Columns {
 		all = append(all, v("column."+c.ID, processes, "", c.Title, "show or hide the column "+c.Title+": "+c.Help,
-			func(m *Model, _ string) tea.Cmd { return m.toggleColumn(c.ID) }))
+			func(m *Model, _ string) tea.Cmd { return m.procs.toggleColumn(c.ID) }))
 	}
 	return all
 }
@@ -225,7 +229,7 @@ func sortVerbs() []verb {
 	var all []verb
 	for _, c := range field.Columns {
 		all = append(all, v("sort."+c.ID, processes, sortKeys[c.ID], "By "+c.Title, "sort by "+c.Title,
-			func(m *Model, _ string) tea.Cmd { return m.sortBy(c.ID) }))
+			func(m *Model, _ string) tea.Cmd { return m.procs.sortBy(c.ID) }))
 	}
 	return all
 }
@@ -323,20 +327,20 @@ var groups = []struct {
 	}},
 	{"Show", []verb{
 		v("show.detail", processes, "enter", "Detail", "detail pane: threads, affinity, bounce chart, files, sockets; again: focus its thread list",
-			plain((*Model).openDetail)).of(),
-		v("show.files", tasks, "l", "Files", "list the open files, with sockets' addresses and incoming CPUs", plain((*Model).showFiles)).of(),
+			inList((*processView).openDetail)).of(),
+		v("show.files", tasks, "l", "Files", "list the open files, with sockets' addresses and incoming CPUs", inList((*processView).showFiles)).of(),
 		v("show.trace", tasks, "s", "strace", "attach strace to the process, or to the thread under the cursor; ^C ends it",
-			plain((*Model).trace)).changes(""),
+			inList((*processView).trace)).changes(""),
 		v("show.tree", processes, "f5 t", "Tree", "tree of processes; again: of control groups (units, containers) with sums; again: list",
 			lists(func(v *proctable.View) { v.Tree = v.Tree.Next() })),
 		v("layout.next", processes, "L", "Layout", "next layout: its columns, order, arrangement and filter",
-			func(m *Model, _ string) tea.Cmd { return m.chooseLayout(m.layouts.Next()) }),
-		v("show.fold", processes, "+ -", "Fold", "fold or unfold the subtree; a folded row shows its sums", does(func(m *Model) { m.table.ToggleFold() })),
-		v("show.threads", processes, "H", "Threads", "threads on or off", plain((*Model).toggleThreads)),
+			func(m *Model, _ string) tea.Cmd { return m.procs.chooseLayout(m.procs.layouts.Next()) }),
+		v("show.fold", processes, "+ -", "Fold", "fold or unfold the subtree; a folded row shows its sums", does(func(m *Model) { m.procs.ToggleFold() })),
+		v("show.threads", processes, "H", "Threads", "threads on or off", inList((*processView).toggleThreads)),
 		v("show.kernel", processes, "K", "Kernel", "kernel threads on or off", lists(func(v *proctable.View) { v.Kernel = !v.Kernel })),
-		v("show.environment", processes, "e", "Environ", "environment of the process", plain((*Model).showEnvironment)).of(),
+		v("show.environment", processes, "e", "Environ", "environment of the process", inList((*processView).showEnvironment)).of(),
 		v("show.follow", processes, "F", "Follow", "keep the selected process in view as the order changes",
-			does(func(m *Model) { m.table.SetFollow(!m.table.Following()) })).of(),
+			does(func(m *Model) { m.procs.SetFollow(!m.procs.Following()) })).of(),
 		v("show.pause", processes, "Z", "Pause", "pause or continue", plain((*Model).togglePause)),
 		v("show.panel", []action.Context{action.Processes, action.Panel}, "#", "Panel", "core panel full, folded or hidden", inPanel((*chooser).cyclePanel)),
 		v("show.cost", everywhere, "ctrl+o", "Own cost", "what piton itself costs", does(func(m *Model) { m.cost.Shown = !m.cost.Shown })),
@@ -344,15 +348,15 @@ var groups = []struct {
 	// While the detail pane's thread list has the keyboard.
 	{"Detail pane", []verb{
 		v("threads.sort", threads, "f6 < >", "Sort", "sort by another column; a click on its heading, too",
-			func(m *Model, key string) tea.Cmd { m.detail.StepSort(key != "<"); return nil }),
-		v("threads.invert", threads, "I", "Invert", "invert the order", does(func(m *Model) { m.detail.Invert() })),
-		v("threads.leave", threads, "enter", "Back", "focus the process list again", plain((*Model).leaveThreads)),
+			func(m *Model, key string) tea.Cmd { m.procs.detail.StepSort(key != "<"); return nil }),
+		v("threads.invert", threads, "I", "Invert", "invert the order", does(func(m *Model) { m.procs.detail.Invert() })),
+		v("threads.leave", threads, "enter", "Back", "focus the process list again", inList((*processView).leaveThreads)),
 	}},
 	{"Find and sort", append([]verb{
-		v("find.search", processes, "f3 /", "Search", "search by name or PID", (*Model).askSearch),
-		v("find.filter", processes, `f4 \`, "Filter", "filter: words and comparisons, e.g. cpu>50 on=3 mig>10 user:root", plain((*Model).askFilter)),
-		v("find.user", processes, "u", "User", "processes of one user", plain((*Model).askUser)),
-		v("sort.menu", processes, "f6 < >", "Sort", "choose the column to sort by", plain((*Model).askSort)),
+		v("find.search", processes, "f3 /", "Search", "search by name or PID", func(m *Model, key string) tea.Cmd { return m.procs.askSearch(key) }),
+		v("find.filter", processes, `f4 \`, "Filter", "filter: words and comparisons, e.g. cpu>50 on=3 mig>10 user:root", inList((*processView).askFilter)),
+		v("find.user", processes, "u", "User", "processes of one user", inList((*processView).askUser)),
+		v("sort.menu", processes, "f6 < >", "Sort", "choose the column to sort by", inList((*processView).askSort)),
 		v("sort.invert", processes, "I", "Invert", "invert the order", lists(func(v *proctable.View) { v.Desc = !v.Desc })),
 	}, sortVerbs()...)},
 	{"Move and tag", []verb{
@@ -366,10 +370,10 @@ var groups = []struct {
 		v("move.end", everywhere, "end G", "Last", "last row", moves(func(m *Model) { m.chooser.edge(true) }, lister.End)),
 		v("move.left", everywhere, "left", "Left", "scroll left", moves(func(m *Model) { m.chooser.step(-1, 0) }, func(l lister) { l.Scroll(-1) })),
 		v("move.right", everywhere, "right", "Right", "scroll right", moves(func(m *Model) { m.chooser.step(1, 0) }, func(l lister) { l.Scroll(1) })),
-		v("tag.toggle", processes, "space", "Tag", "tag or untag", does(func(m *Model) { m.table.ToggleTag() })).of(),
-		v("tag.children", processes, "c", "Tag tree", "tag with its children", plain((*Model).tagChildren)).of(),
-		v("tag.all", processes, "A", "Tag all", "tag all that are shown: with a filter (comm~^nq), everything that matches", plain((*Model).tagAll)).of(),
-		v("tag.none", processes, "U", "Untag", "untag all", does(func(m *Model) { m.table.Untag() })),
+		v("tag.toggle", processes, "space", "Tag", "tag or untag", does(func(m *Model) { m.procs.ToggleTag() })).of(),
+		v("tag.children", processes, "c", "Tag tree", "tag with its children", inList((*processView).tagChildren)).of(),
+		v("tag.all", processes, "A", "Tag all", "tag all that are shown: with a filter (comm~^nq), everything that matches", inList((*processView).tagAll)).of(),
+		v("tag.none", processes, "U", "Untag", "untag all", does(func(m *Model) { m.procs.Untag() })),
 	}},
 	{"Cores", []verb{
 		v("cores.open", coresView, "enter", "Open", "the tasks behind a cell, the ledger of a CPU, a task among the processes", plain(func(m *Model) tea.Cmd { return m.cores.Enter() })),

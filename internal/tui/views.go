@@ -3,14 +3,12 @@ package tui
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/cpuset"
-	"piton/internal/field"
 	"piton/internal/place"
 	"piton/internal/sample"
 	"piton/internal/tui/coresview"
@@ -19,8 +17,7 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// page is a view other than the processes. It keeps its own state; the messages of its
-// commands are functions that go on with what was found out (see handle).
+// page is a view. It keeps its own state; the messages of its commands are functions that go on with what was found out (see handle).
 type page interface {
 	lister
 	// Open is called each time the view is shown.
@@ -41,39 +38,23 @@ type lister interface {
 	Wheel(by int)
 }
 
-// page is the present view's; nil for the processes.
+// page is the present view's.
 func (m *Model) page() page { return m.pages[m.view] }
 
 // lister is the list that has the keys.
 func (m *Model) lister() lister {
-	switch p := m.page(); {
-	case p != nil:
-		return p
-	case m.inThreads():
-		return m.detail
+	if m.procs.inThreads() {
+		return m.procs.detail
 	}
-	return m.table
+	return m.page()
 }
 
 // entered is called when a view is shown.
 func (m *Model) entered() tea.Cmd {
-	switch p := m.page(); {
-	case p == nil:
-		return nil
-	case m.view == action.Journal:
-		return tea.Batch(p.Open(), m.lookAtGuards())
-	default:
-		return p.Open()
+	if m.view == action.Journal {
+		return tea.Batch(m.page().Open(), m.lookAtGuards())
 	}
-}
-
-func (m *Model) pageBody(width, height int) []string {
-	p := m.page()
-	if p == nil || height < 1 {
-		return nil
-	}
-	lines := strings.Split(p.Render(width, height, m.th), "\n")
-	return lines[:min(len(lines), height)]
+	return m.page().Open()
 }
 
 // journalChanged has the journal read again, if it is what is shown.
@@ -81,24 +62,6 @@ func (m *Model) journalChanged() tea.Cmd {
 	if m.view == action.Journal {
 		return m.entered()
 	}
-	return nil
-}
-
-// change alters what the list shows.
-func (m *Model) change(f func(*proctable.View)) tea.Cmd {
-	v := m.table.View()
-	f(&v)
-	m.layouts.Present().Fit(&v)
-	m.keepTicks(v.Filter)
-	m.table.SetView(v)
-	return nil
-}
-
-// toggleThreads needs a new sample before threads can be shown.
-func (m *Model) toggleThreads() tea.Cmd {
-	m.change(func(v *proctable.View) { v.Threads = !v.Threads })
-	m.askFor()
-	m.deps.Sampler.Refresh()
 	return nil
 }
 
@@ -115,48 +78,6 @@ func (c *chooser) cyclePanel() tea.Cmd {
 	return c.say(info, "core panel "+c.mode.String())
 }
 
-// sortBy sorts in the column's usual direction.
-func (m *Model) sortBy(id string) tea.Cmd {
-	c, _ := field.Lookup(id)
-	return m.change(func(v *proctable.View) { v.Sort, v.Desc = c, c.Desc })
-}
-
-// toggleColumn shows a column before the command, or hides it.
-func (m *Model) toggleColumn(id string) tea.Cmd {
-	ids := slices.Clone(m.layouts.Present().Shown(m.table.View().Threads))
-	if i := slices.IndexFunc(ids, func(text string) bool { return text == id || strings.HasPrefix(text, id+":") }); i >= 0 {
-		ids = slices.Delete(ids, i, i+1)
-	} else if last := len(ids) - 1; last >= 0 && ids[last] == "command" {
-		ids = slices.Insert(ids, last, id)
-	} else {
-		ids = append(ids, id)
-	}
-	if len(ids) == 0 {
-		return m.say(bad, "the last column cannot be hidden")
-	}
-	m.layouts.SetColumns(ids)
-	return tea.Batch(m.change(func(*proctable.View) {}), m.keep())
-}
-
-// chooseLayout shows the list as a layout says; the one that is left keeps what was
-// changed in it.
-func (m *Model) chooseLayout(name string) tea.Cmd {
-	l := m.layouts.Choose(name, m.table.View())
-	if l == nil {
-		return m.say(bad, "there is no layout "+name)
-	}
-	return m.change(func(v *proctable.View) { l.Apply(v) })
-}
-
-func (m *Model) tagChildren() tea.Cmd {
-	n := m.table.TagTree()
-	return m.say(info, fmt.Sprintf("tagged %d with its descendants", n))
-}
-
-func (m *Model) tagAll() tea.Cmd {
-	return m.say(info, fmt.Sprintf("%d tagged; U untags all", m.table.TagAll()))
-}
-
 // show opens a view.
 func (m *Model) show(v action.Context) tea.Cmd {
 	left := m.chooser.leave()
@@ -171,64 +92,46 @@ func (m *Model) turn(by int) tea.Cmd {
 	return m.show(action.Views[(slices.Index(action.Views, m.view)+by+n)%n])
 }
 
-// back closes what is open: the core panel's cursor, the detail pane's, the pane, then the filter, the user, the
-// tags' search; in another view it goes back to the processes.
+// back closes what is open: the core panel's cursor, what a view has open; then it goes back
+// to the processes.
 func (m *Model) back() tea.Cmd {
-	v := m.table.View()
-	switch {
+	switch v, has := m.page().(interface{ Back() bool }); {
 	case m.chooser.on:
 		return m.chooser.leave()
-	case m.page() != nil:
-		return m.backFromPage()
-	case m.inThreads():
-		return m.leaveThreads()
-	case m.detailed:
-		return m.toggleDetail()
-	case v.Filter != nil || v.User != "":
-		return m.change(func(v *proctable.View) { v.Filter, v.User = nil, "" })
-	}
-	m.search = ""
-	return nil
-}
-
-// backFromPage closes what is open in a view, or goes back to the processes.
-func (m *Model) backFromPage() tea.Cmd {
-	switch {
-	case m.view == action.Cores && m.cores.Back(), m.view == action.Bench && m.bench.Back():
-		return nil
-	case m.view == action.IRQs && m.irqs.Filter() != "":
-		m.irqs.SetFilter("")
+	case has && v.Back():
 		return nil
 	case m.view == action.IRQs && !m.irqs.CPUs().Empty():
 		return m.chooser.untick()
+	case m.view != action.Processes:
+		return m.show(action.Processes)
 	}
-	return m.show(action.Processes)
+	return m.procs.back()
 }
 
 // jump shows a task of another view among the processes: its process where
 // threads have no rows. What hides it there is reset.
 func (m *Model) jump(t coresview.Target) tea.Cmd {
 	m.paused, m.model = false, m.newest // an older list may not have the task
-	m.table.Load(m.model)
+	m.procs.Load(m.model)
 	cmd := m.show(action.Processes)
 	tid := t.TID
-	if !m.table.View().Threads && t.TGID != 0 {
+	if !m.procs.View().Threads && t.TGID != 0 {
 		tid = t.TGID
 	}
-	if m.table.Select(tid) {
+	if m.procs.Select(tid) {
 		return cmd
 	}
 	task := m.cores.Task(tid)
 	if task == nil {
 		return tea.Batch(cmd, m.say(bad, fmt.Sprintf("task %d has ended", t.TID)))
 	}
-	m.change(func(v *proctable.View) {
+	m.procs.change(func(v *proctable.View) {
 		v.Filter, v.User = nil, ""
 		v.Kernel = v.Kernel || task.Flags&sample.FlagKernelThread != 0
 	})
-	if !m.table.Select(tid) { // below a folded branch
-		m.change(func(v *proctable.View) { v.Tree = proctable.Flat })
-		m.table.Select(tid)
+	if !m.procs.Select(tid) { // below a folded branch
+		m.procs.change(func(v *proctable.View) { v.Tree = proctable.Flat })
+		m.procs.Select(tid)
 	}
 	return cmd
 }

@@ -123,6 +123,15 @@ func (v *View) SetFilter(text string) {
 	v.relist()
 }
 
+// Back shows all lines again; false when no filter hid any.
+func (v *View) Back() bool {
+	was := v.filter != ""
+	if was {
+		v.SetFilter("")
+	}
+	return was
+}
+
 // CPUs are those that shown lines go to, or are asked to; none: all.
 func (v *View) CPUs() cpuset.Set { return v.cpus }
 
