@@ -25,7 +25,7 @@ import (
 // pin puts the targets on the least-loaded core, one core each.
 func (m *Model) pin() tea.Cmd {
 	targets, subject := m.procs.targets()
-	return m.begin(tune("pin", subject, targets, pinning()))
+	return m.changes.begin(tune("pin", subject, targets, pinning()))
 }
 
 // askAffinity opens the editor over the topology. What the targets may use now is
@@ -57,7 +57,7 @@ func (m *Model) openAffinity(o dialog.AffinityOptions, targets []change.Target) 
 		if d.MemoryFollows {
 			set = append(set, attr.SetMemoryNear(cpus))
 		}
-		return m.begin(tune("affinity", o.Subject, targets, action.Tuning{Set: set}))
+		return m.changes.begin(tune("affinity", o.Subject, targets, action.Tuning{Set: set}))
 	}))
 }
 
@@ -107,7 +107,7 @@ func (m *Model) askPolicy() tea.Cmd {
 		o.Autogroup, o.Leftover = tuning.Autogrouped(t.TGID), tuning.Leftover()
 		return func() tea.Cmd {
 			return m.dialogs.Push(dialog.NewPolicy(o), dialog.Answered(func(set []attr.Setting) tea.Cmd {
-				return m.begin(tune("policy", subject, targets, action.Tuning{Set: set}))
+				return m.changes.begin(tune("policy", subject, targets, action.Tuning{Set: set}))
 			}))
 		}
 	}
@@ -131,7 +131,7 @@ func (m *Model) askIOPrio() tea.Cmd {
 		}
 		return func() tea.Cmd {
 			return m.dialogs.Push(dialog.NewIOPriority(subject, kernel.IOPrio(now.(attr.IOPrioValue))), dialog.Answered(func(p kernel.IOPrio) tea.Cmd {
-				return m.begin(tune("I/O priority", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetIOPrio(p)}}))
+				return m.changes.begin(tune("I/O priority", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetIOPrio(p)}}))
 			}))
 		}
 	}

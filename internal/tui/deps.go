@@ -106,5 +106,5 @@ func Run(ctx context.Context, d Deps, o screen.Options) error {
 	o.Filter = MouseFilter()
 	_, err := screen.Run(ctx, m, o)
 	m.race.Stop()
-	return errors.Join(err, m.finish(), m.revertUnkept())
+	return errors.Join(err, m.changes.finish(), m.changes.revertUnkept())
 }

@@ -80,6 +80,21 @@ func (m *Model) base() string {
 	return strings.Join(append(append(lines, own...), last...), "\n")
 }
 
+func (m *Model) headerExtra() string {
+	for _, g := range m.changes.guards {
+		if text := g.Words(); text != "" {
+			return text
+		}
+	}
+	if m.paused {
+		return "paused, Z resumes"
+	}
+	if m.race.Running() && m.view != action.Race {
+		return "a search is under way, R shows it"
+	}
+	return ""
+}
+
 // leastBody is the lines of a list that a message leaves.
 const leastBody = 3
 

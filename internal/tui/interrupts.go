@@ -35,13 +35,13 @@ func requested(what, subject, reason string, requests []change.Request) request 
 // sendIRQs asks for lines to go to the CPUs, and the threads of their handlers
 // with them.
 func (m *Model) sendIRQs(lines []*irq.Row, cpus cpuset.Set, reason string) tea.Cmd {
-	return m.begin(requested("move", linesName(lines), reason, action.MoveIRQs(lines, cpus)))
+	return m.changes.begin(requested("move", linesName(lines), reason, action.MoveIRQs(lines, cpus)))
 }
 
 func (m *Model) spread(lines []*irq.Row, cpus cpuset.Set) tea.Cmd {
 	w := requested("spread", linesName(lines), "spread", action.SpreadIRQs(lines, m.deps.Topology, cpus))
 	w.whole = len(lines) > m.irqs.Count() // none is tagged: all that are shown
-	return m.begin(w)
+	return m.changes.begin(w)
 }
 
 func (m *Model) grabIRQs(lines []*irq.Row) *grabbed {
@@ -197,6 +197,6 @@ func (m *Model) openQueue(nic irq.NIC, of irq.Queue) tea.Cmd {
 		return m.say(info, nic.Name+" has no queue with settings")
 	}
 	return m.dialogs.Push(form, dialog.Answered(func(requests []change.Request) tea.Cmd {
-		return m.begin(requested("set", "queues of "+nic.Name, "", requests))
+		return m.changes.begin(requested("set", "queues of "+nic.Name, "", requests))
 	}))
 }

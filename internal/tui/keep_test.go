@@ -65,7 +65,7 @@ func TestNoAnswerReverts(t *testing.T) {
 		require.Len(t, r.tuning.carried, 2)
 		assert.Equal(t, []uint64{7}, r.tuning.carried[1].Undoes)
 		assert.Contains(t, r.text(), "revert: nqueens (3641) → CPUs 0-7 (was 5)")
-		assert.Empty(t, r.m.made)
+		assert.Empty(t, r.m.changes.made)
 	})
 }
 
@@ -106,12 +106,12 @@ func TestErrorHalfWay(t *testing.T) {
 
 func TestTheEndRevertsWhatWasNotKept(t *testing.T) {
 	onDanger(t, func(r *rig) {
-		require.NoError(t, r.m.revertUnkept())
+		require.NoError(t, r.m.changes.revertUnkept())
 		assert.Empty(t, r.tuning.carried)
 		r.press("p")
 		r.wait(time.Second)
-		require.NoError(t, r.m.revertUnkept())
-		require.NoError(t, r.m.revertUnkept())
+		require.NoError(t, r.m.changes.revertUnkept())
+		require.NoError(t, r.m.changes.revertUnkept())
 		require.Len(t, r.tuning.carried, 2)
 		assert.Equal(t, []uint64{7}, r.tuning.carried[1].Undoes)
 	})
@@ -132,7 +132,7 @@ func (r *rig) dangerous(entry uint64) *fakeGuard {
 func (r *rig) outcome(what string, order change.Order, p change.Plan, o change.Outcome) {
 	q := ordered(what, "", order)
 	q.Plan = p
-	r.send(func() tea.Cmd { return r.m.takeOutcome(result{request: q, outcome: o}) })
+	r.send(func() tea.Cmd { return r.m.changes.takeOutcome(result{request: q, outcome: o}) })
 }
 
 func TestTwoChangesToKeep(t *testing.T) {
@@ -148,7 +148,7 @@ func TestTwoChangesToKeep(t *testing.T) {
 	onDanger(t, func(r *rig) {
 		r.dangerous(1)
 		r.dangerous(2)
-		require.NoError(t, r.m.revertUnkept())
+		require.NoError(t, r.m.changes.revertUnkept())
 		assert.Equal(t, []uint64{1, 2}, r.tuning.carried[0].Undoes)
 	})
 }
@@ -164,7 +164,7 @@ func TestUndoOfThisSession(t *testing.T) {
 		}
 		r.press("p", "p", "z", "z")
 		assert.Equal(t, []uint64{8, 7}, undone(), "the newest first, and none twice")
-		assert.Empty(t, r.m.made)
+		assert.Empty(t, r.m.changes.made)
 		r.tuning.undone = nil
 		r.press("z")
 		assert.Equal(t, change.UndoRequest{Last: 1}, r.tuning.undone[0], "then what was made before")
@@ -173,7 +173,7 @@ func TestUndoOfThisSession(t *testing.T) {
 		r.tuning.drifted = true
 		r.press("z")
 		assert.Contains(t, r.line(-2), "somebody else has changed it since")
-		assert.Empty(t, r.m.made, "the next undo is not about it again")
+		assert.Empty(t, r.m.changes.made, "the next undo is not about it again")
 	})
 }
 
@@ -186,7 +186,7 @@ func TestQuitWaitsForTheChange(t *testing.T) {
 		r.wait(3 * time.Second)
 		assert.True(t, r.Quit)
 		assert.Len(t, r.tuning.carried, 1)
-		assert.NoError(t, r.m.finish())
+		assert.NoError(t, r.m.changes.finish())
 	})
 }
 
@@ -198,7 +198,7 @@ func TestQuitDoesNotWaitForEver(t *testing.T) {
 		assert.False(t, r.Quit)
 		r.wait(2 * time.Second)
 		assert.True(t, r.Quit)
-		assert.ErrorContains(t, r.m.finish(), "still under way")
+		assert.ErrorContains(t, r.m.changes.finish(), "still under way")
 	})
 }
 
@@ -208,14 +208,14 @@ func TestSignalWaitsForTheChange(t *testing.T) {
 		r.tuning.slow = 2 * time.Second
 		r.press("p")
 		start := time.Now()
-		assert.NoError(t, r.m.finish())
+		assert.NoError(t, r.m.changes.finish())
 		assert.Equal(t, 2*time.Second, time.Since(start))
 		assert.Len(t, r.tuning.carried, 1)
-		later := r.m.applyPlan(request{})
+		later := r.m.changes.applyPlan(request{})
 		go later()
 		r.wait(10 * time.Second)
 		assert.Len(t, r.tuning.carried, 1, "nothing begins after the end")
-		<-r.m.gate
+		<-r.m.changes.gate
 	})
 }
 
@@ -233,10 +233,10 @@ func TestRevertThatFailedIsSaid(t *testing.T) {
 	revert.Changes[0].Status, revert.Changes[0].Err = attr.Failed, attr.NotPermitted(syscall.EACCES)
 	states := []history.GuardState{{Entry: 7, Left: time.Second, PID: 4711}}
 	onDanger(t, func(r *rig) {
-		r.run(r.m.lookAtGuards())
+		r.run(r.m.changes.lookAtGuards())
 		assert.NotContains(t, r.line(-2), "revert failed")
 		states = nil
-		r.run(r.m.guardsTick())
+		r.run(r.m.changes.tick())
 		assert.Contains(t, r.line(-2), "entry 7: revert failed: needs CAP_SYS_NICE")
 		r.press("5")
 		assert.Contains(t, r.text(), "revert failed: needs CAP_SYS_NICE")
@@ -250,29 +250,29 @@ func TestGuardsAreWatched(t *testing.T) {
 	var states []history.GuardState
 	reads := 0
 	onDanger(t, func(r *rig) {
-		r.run(r.m.guardsTick())
+		r.run(r.m.changes.tick())
 		assert.Zero(t, reads, "nothing is guarded")
 		r.press("p")
 		states = []history.GuardState{{Entry: 7, Left: 15 * time.Second, PID: 4711}}
 		reads = 0
-		r.run(r.m.guardsTick())
+		r.run(r.m.changes.tick())
 		assert.Equal(t, 1, reads)
 		r.wait(time.Second)
 		r.press("y")
 		states = []history.GuardState{{Entry: 12, Lost: true}}
-		r.run(r.m.guardsTick())
+		r.run(r.m.changes.tick())
 		assert.Contains(t, r.line(0), states[0].Words())
 		assert.Contains(t, r.line(-2), "guard lost: entry 12")
 		r.press("z")
 		assert.Equal(t, []uint64{12}, r.tuning.carried[len(r.tuning.carried)-1].Undoes)
 		states = []history.GuardState{{Entry: 13, Stopped: true, PID: 4711}}
-		r.run(r.m.guardsTick())
+		r.run(r.m.changes.tick())
 		assert.Contains(t, r.line(0), "guard stopped: entry 13")
 		states = nil
-		r.run(r.m.guardsTick())
+		r.run(r.m.changes.tick())
 		assert.NotContains(t, r.line(0), "guard")
 		reads = 0
-		r.run(r.m.guardsTick())
+		r.run(r.m.changes.tick())
 		assert.Zero(t, reads)
 	}, func(d *Deps) { d.Guards = func() []history.GuardState { reads++; return states } })
 }

@@ -14,7 +14,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
-	"piton/internal/change/history"
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/tui/benchview"
@@ -54,18 +53,10 @@ type Model struct {
 	meters   []string // ids, see Options
 	interval time.Duration
 	chooser  chooser
-	command  string // that does the last change again
+	changes  changes
 	mouseOff bool
-	needs    sample.Needs // as last asked for
-	undoable bool         // the journal has something to undo
-	made     []made       // in this session and not undone, oldest first
-	unkept   []made       // what is not confirmed yet
-	guards   []history.GuardState
-	busy     int            // changes under way
-	gate     chan struct{}  // holds one: the change under way, or the end of the program
-	quitting bool           // as soon as none is under way
+	needs    sample.Needs   // as last asked for
 	starved  *starved.Watch // piton's own priority
-	nice     stepping
 
 	pages   map[action.Context]page
 	procs   *processView
@@ -85,17 +76,18 @@ type sampled struct{ model *model.Model }
 // New returns the screen before its first sample.
 func New(d Deps) *Model {
 	m := &Model{shared: &shared{deps: d, th: theme.New(d.Theme), view: action.Processes},
-		verbs: d.verbs(), gate: make(chan struct{}, 1), dirty: true, meters: d.Meters, interval: d.Interval}
+		verbs: d.verbs(), dirty: true, meters: d.Meters, interval: d.Interval}
 	m.chooser.shared, m.chooser.filter = m.shared, m.filterByCPUs
 	m.chooser.setMode(d.Panel)
+	m.race = race.New()
+	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.changes.undoThese, ReadOnly: d.ReadOnly})
+	m.changes = changes{shared: m.shared, race: m.race, journal: m.journal, gate: make(chan struct{}, 1)}
 	m.procs = newProcessView(m.shared, m.keepTicks, m.keep)
 	m.bench = benchview.New(d.Bench, &m.dialogs)
 	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: func(text string, isError bool) tea.Cmd {
 		return m.say(map[bool]tone{false: good, true: bad}[isError], text)
 	}})
-	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.undoThese, ReadOnly: d.ReadOnly})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
-	m.race = race.New()
 	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.Read, Ways: d.IRQs.Ways, Process: m.procs.flowing, Actions: !d.ReadOnly})
 	m.pages = map[action.Context]page{action.Processes: m.procs, action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench,
 		action.Journal: m.journal, action.Race: m.race}
@@ -105,7 +97,7 @@ func New(d Deps) *Model {
 // Init waits for the first sample.
 func (m *Model) Init() tea.Cmd {
 	m.askFor()
-	return tea.Batch(m.wait(nil), m.checkUndo(), m.starved.Look(), m.lookAtGuards())
+	return tea.Batch(m.wait(nil), m.changes.checkUndo(), m.starved.Look(), m.changes.lookAtGuards())
 }
 
 // wait returns a command that takes the next sample and makes a model of it. It
@@ -191,18 +183,16 @@ func (m *Model) onBackground(dark bool) {
 
 // take shows a new model, unless the screen is paused, and waits for the next.
 func (m *Model) take(next *model.Model) tea.Cmd {
-	cmd := tea.Batch(m.wait(next), m.guardsTick(), m.deps.Live.Read(m.meters, next.Sample.Wall))
+	cmd := tea.Batch(m.wait(next), m.deps.Live.Read(m.meters, next.Sample.Wall))
 	if faults := next.Sample.Faults(); m.newest == nil && len(faults) > 0 {
 		cmd = tea.Batch(cmd, m.say(bad, strings.Join(faults, "; ")))
 	}
 	m.newest = next
 	m.cores.Note(next)
 	m.cost.Note(next)
+	cmd = tea.Batch(cmd, m.changes.tick())
 	if m.view == action.IRQs {
 		cmd = tea.Batch(cmd, m.irqs.Tick())
-	}
-	if m.nice.done {
-		cmd = tea.Batch(cmd, m.stepNiceOn())
 	}
 	if !m.dialogs.Empty() { // the affinity editor shows it live
 		cmd = tea.Batch(cmd, m.dialogs.Update(m.load()))
@@ -226,7 +216,7 @@ func (m *Model) state() action.State {
 		selected = m.irqs.Count()
 	}
 	return action.State{View: m.view, Selected: selected, Grabbed: m.chooser.grabbed != nil,
-		ReadOnly: m.deps.ReadOnly, CanUndo: m.undoable || len(m.made) > 0, Benchmark: m.bench.Running(), Search: m.race.Running()}
+		ReadOnly: m.deps.ReadOnly, CanUndo: m.changes.undoable || len(m.changes.made) > 0, Benchmark: m.bench.Running(), Search: m.race.Running()}
 }
 
 // askFor tells the sampler what the screen shows now, when that has changed.

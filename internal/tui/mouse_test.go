@@ -41,7 +41,7 @@ func TestClickOnUndoInTheJournalTakesTheSelected(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.tuning.canUndo = true
 		r.press("5", "down")
-		r.run(r.m.checkUndo())
+		r.run(r.m.changes.checkUndo())
 		r.tuning.undone = nil
 		r.clickKey("journal.undo")
 		assert.Equal(t, []uint64{1}, r.tuning.undone[0].IDs)

@@ -24,18 +24,18 @@ import (
 // takePlan carries a plan out. It asks first only where the plan touches more than the
 // tagged or selected rows, or cannot be undone, or takes a machine away: what z undoes is
 // made at once.
-func (m *Model) takePlan(r request, err error) tea.Cmd {
+func (cs *changes) takePlan(r request, err error) tea.Cmd {
 	ready := len(attr.Only(r.Changes, attr.Planned))
 	if ready == 0 && r.Undo != nil { // the next undo is about another entry
-		m.forget(r.Undo.IDs, false)
+		cs.forget(r.Undo.IDs, false)
 	}
 	switch {
 	case err != nil && r.Include != "": // root's journal may have the isolate
-		return m.offerSudo(r, err.Error())
+		return cs.offerSudo(r, err.Error())
 	case err != nil:
-		return tea.Batch(m.over(&r), m.say(bad, r.What+": "+err.Error()))
+		return tea.Batch(cs.over(&r), cs.say(bad, r.What+": "+err.Error()))
 	case ready == 0:
-		return tea.Batch(m.over(&r), m.nothingToDo(r))
+		return tea.Batch(cs.over(&r), cs.nothingToDo(r))
 	}
 	for _, c := range r.Choices {
 		if c.Warning != "" {
@@ -43,22 +43,22 @@ func (m *Model) takePlan(r request, err error) tea.Cmd {
 		}
 	}
 	if !r.whole && !r.AsksFirst() && !r.OneWay() && !r.wide() {
-		return m.applyPlan(r)
+		return cs.applyPlan(r)
 	}
 	title := "Apply?"
 	if r.whole || r.wide() {
 		title = strings.ToUpper(r.What[:1]) + r.What[1:] + " " + r.Subject + "?"
 	}
 	d := dialog.NewConfirmPlan(title, r.Plan).Add(stayingLines(r.Isolation))
-	if m.bySudo(&r) {
+	if cs.bySudo(&r) {
 		d.Add([]dialog.Line{sudoLine})
 	}
-	return m.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
+	return cs.dialogs.PushUnasked(d, func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
-			return tea.Batch(m.over(&r), m.say(info, r.What+": nothing was changed"))
+			return tea.Batch(cs.over(&r), cs.say(info, r.What+": nothing was changed"))
 		}
 		r.yes = true
-		return m.applyPlan(r)
+		return cs.applyPlan(r)
 	})
 }
 
@@ -69,20 +69,20 @@ const mostUnasked = 5
 // wide reports whether a plan sets attributes of more processes than that.
 func (r *request) wide() bool { return len(r.Targets) > 0 && r.Processes() > mostUnasked }
 
-func (m *Model) nothingToDo(p request) tea.Cmd {
+func (cs *changes) nothingToDo(p request) tea.Cmd {
 	refused := slices.IndexFunc(p.Changes, func(c change.Change) bool { return c.Status == attr.Refused })
 	switch {
 	case refused >= 0:
-		return m.failed(p, p.Changes[refused], "", !errors.Is(p.Changes[refused].Err, attr.ErrNotPermitted))
+		return cs.failed(p, p.Changes[refused], "", !errors.Is(p.Changes[refused].Err, attr.ErrNotPermitted))
 	case len(p.Changes) > 0 && p.Changes[0].Why() != "":
-		return m.say(info, p.What+": "+p.Changes[0].Why())
+		return cs.say(info, p.What+": "+p.Changes[0].Why())
 	case len(p.Changes) > 0:
 		c := p.Changes[0]
-		return m.say(info, fmt.Sprintf("%s: %s of %s is %s already%s", p.What, c.Attribute.Title(), dialog.Who(p.Changes), c.After, because(&p)))
+		return cs.say(info, fmt.Sprintf("%s: %s of %s is %s already%s", p.What, c.Attribute.Title(), dialog.Who(p.Changes), c.After, because(&p)))
 	case len(p.Warnings) > 0:
-		return m.say(info, p.What+": "+p.Warnings[0].Text)
+		return cs.say(info, p.What+": "+p.Warnings[0].Text)
 	}
-	return m.say(info, p.What+": nothing to change")
+	return cs.say(info, p.What+": nothing to change")
 }
 
 // because is the reason for the CPUs chosen, with what leads to it.
@@ -94,42 +94,42 @@ func because(p *request) string {
 }
 
 // failed says why a change was not made; sudo is offered where it could make it.
-func (m *Model) failed(p request, c change.Change, more string, final bool) tea.Cmd {
+func (cs *changes) failed(p request, c change.Change, more string, final bool) tea.Cmd {
 	if !final {
-		return m.offerSudo(p, c.Why())
+		return cs.offerSudo(p, c.Why())
 	}
 	who := dialog.Who([]change.Change{c})
 	if c.Comm == "" && p.Subject != "" && p.Processes() <= 1 { // it had ended before anybody could read its name
 		who = p.Subject
 	}
-	return m.say(bad, fmt.Sprintf("%s %s: %s%s", p.What, who, c.Why(), more))
+	return cs.say(bad, fmt.Sprintf("%s %s: %s%s", p.What, who, c.Why(), more))
 }
 
 // takeOutcome says what was done. What may take the machine away is kept only if the
 // user says so in time.
-func (m *Model) takeOutcome(a result) tea.Cmd {
-	m.note(a)
-	m.deps.Sampler.Refresh()
-	cmds := []tea.Cmd{m.journalChanged(), m.checkUndo(), m.lookAtGuards()}
+func (cs *changes) takeOutcome(a result) tea.Cmd {
+	cs.note(a)
+	cs.deps.Sampler.Refresh()
+	cmds := []tea.Cmd{cs.journalChanged(), cs.checkUndo(), cs.lookAtGuards()}
 	if a.err != nil {
-		return tea.Batch(append(cmds, m.over(&a.request), m.sayError(a))...)
+		return tea.Batch(append(cmds, cs.over(&a.request), cs.sayError(a))...)
 	}
-	m.nice.done = m.nice.done || a.step && !a.root // no step waits for one that sudo made
+	cs.nice.done = cs.nice.done || a.step && !a.root // no step waits for one that sudo made
 	done := a.outcome.Count(attr.Done)
 	if c, failed := a.outcome.FirstBad(); failed {
 		more := ""
 		if done > 0 {
 			more = fmt.Sprintf(" (%d of %d were done)", done, len(a.outcome.Changes))
 		}
-		cmds = append(cmds, m.failed(a.request, c, more, a.root || done > 0 || !errors.Is(c.Err, attr.ErrNotPermitted)))
+		cmds = append(cmds, cs.failed(a.request, c, more, a.root || done > 0 || !errors.Is(c.Err, attr.ErrNotPermitted)))
 	} else if a.outcome.Guard == nil {
-		cmds = append(cmds, m.say(a.tone(), a.sentence(m.th.Arrow)))
-		m.notice.command = a.command()
-		m.command = cmp.Or(m.notice.command, m.command)
+		cmds = append(cmds, cs.say(a.tone(), a.sentence(cs.th.Arrow)))
+		cs.notice.command = a.command()
+		cs.command = cmp.Or(cs.notice.command, cs.command)
 	}
 	switch {
 	case a.outcome.Guard != nil:
-		cmds = append(cmds, m.askKeep(a))
+		cmds = append(cmds, cs.askKeep(a))
 	case a.then != nil && done > 0:
 		cmds = append(cmds, a.then())
 	}
@@ -137,14 +137,14 @@ func (m *Model) takeOutcome(a result) tea.Cmd {
 }
 
 // sayError says why nothing was carried out, or not all.
-func (m *Model) sayError(a result) tea.Cmd {
+func (cs *changes) sayError(a result) tea.Cmd {
 	switch {
 	case a.root:
-		return m.refusedBySudo(a)
+		return cs.refusedBySudo(a)
 	case a.outcome.Guard != nil:
-		return m.say(bad, fmt.Sprintf("%s: %v; what was done is reverted in %v", a.What, a.err, guardTime))
+		return cs.say(bad, fmt.Sprintf("%s: %v; what was done is reverted in %v", a.What, a.err, guardTime))
 	}
-	return m.say(bad, a.What+": "+a.err.Error())
+	return cs.say(bad, a.What+": "+a.err.Error())
 }
 
 // command is the command line that would do the same; "" if there is none.
@@ -297,7 +297,7 @@ func (n *notice) lines(width int, th *theme.Theme) []string {
 // copyCommand gives the command line below the last message to the terminal's clipboard
 // (OSC 52, xterm's ctlseqs), and leaves the message.
 func (m *Model) copyCommand() tea.Cmd {
-	command := m.command
+	command := m.changes.command
 	if study := m.bench.Command(); m.view == action.Bench && study != "" {
 		command = study
 	}

@@ -64,7 +64,7 @@ func (m *Model) askPlace() tea.Cmd {
 			for i := range items {
 				strategy := strategies[i].strategy
 				items[i].Value = func() tea.Cmd {
-					return m.begin(tune("place "+string(strategy), p.subject, p.targets, action.Tuning{Strategy: strategy}))
+					return m.changes.begin(tune("place "+string(strategy), p.subject, p.targets, action.Tuning{Strategy: strategy}))
 				}
 			}
 			items := append(items, m.hereItems(g, last, "What is around the CPU on which it runs now")...)
@@ -188,9 +188,9 @@ func (m *Model) grabRow(r field.Row) *grabbed {
 
 func (m *Model) grabTargets(targets []change.Target, subject string) *grabbed {
 	return &grabbed{subject: subject, send: func(cpus cpuset.Set, reason string) tea.Cmd {
-		return m.begin(tune("place", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: reason}))
+		return m.changes.begin(tune("place", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: reason}))
 	}, spread: func(cpus cpuset.Set) tea.Cmd {
-		return m.begin(tune("spread", subject, targets, action.Tuning{Strategy: place.Spread, Within: cpus}))
+		return m.changes.begin(tune("spread", subject, targets, action.Tuning{Strategy: place.Spread, Within: cpus}))
 	}}
 }
 
@@ -246,7 +246,7 @@ func (m *Model) divide(what string, cpus cpuset.Set, then func() tea.Cmd) tea.Cm
 	}
 	r := ordered(what, strings.ToLower(cpus.InWords()), order)
 	r.whole, r.then = true, then
-	return m.begin(r)
+	return m.changes.begin(r)
 }
 
 func (a *result) divided(who string) string {

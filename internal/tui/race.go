@@ -23,11 +23,11 @@ func (m *Model) startRace() tea.Cmd {
 	}
 	targets, subject := m.procs.processes()
 	tuning, now := m.deps.Tuning, m.newest
-	m.busy++
+	m.changes.busy++
 	return tea.Batch(m.show(action.Race), m.race.Begin(subject, func(ctx context.Context, tell func(auto.State)) (auto.State, error) {
 		return tuning.Search(ctx, now, targets, tell)
 	}, func(s auto.State, err error) tea.Msg {
-		return m.finished(func() tea.Cmd { return m.searched(targets, subject, s, err) })
+		return m.changes.finished(func() tea.Cmd { return m.searched(targets, subject, s, err) })
 	}))
 }
 
@@ -45,10 +45,10 @@ func (m *Model) searched(targets []change.Target, subject string, s auto.State, 
 	case !changed:
 		return m.say(info, "race: "+s.Found.Sentence(s.Candidates, s.Metric))
 	}
-	cmd := m.takeOutcome(result{request: tune("auto", subject, targets, action.Tuning{}), outcome: *s.Found.Outcome, err: err})
+	cmd := m.changes.takeOutcome(result{request: tune("auto", subject, targets, action.Tuning{}), outcome: *s.Found.Outcome, err: err})
 	if err == nil && !s.Found.ByHand {
-		m.command = action.SearchCommand(targets)
-		m.notice.command = m.command
+		m.changes.command = action.SearchCommand(targets)
+		m.notice.command = m.changes.command
 	}
 	return cmd
 }

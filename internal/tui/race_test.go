@@ -31,7 +31,7 @@ func twoCandidates() auto.State {
 func onRace(t *testing.T, f func(r *rig)) {
 	onSmall(t, func(r *rig) {
 		r.tuning.race, r.tuning.canUndo = twoCandidates(), true
-		r.run(r.m.checkUndo())
+		r.run(r.m.changes.checkUndo())
 		f(r)
 	})
 }
@@ -46,7 +46,7 @@ func TestRaceIsKeptByHand(t *testing.T) {
 		assert.Contains(t, r.text(), "≡ piton pin")
 		r.press("z")
 		assert.Contains(t, r.tuning.undone, change.UndoRequest{IDs: []uint64{61}})
-		assert.Empty(t, r.m.made)
+		assert.Empty(t, r.m.changes.made)
 		r.press("enter")
 		assert.Contains(t, r.text(), "no search is under way")
 	})
@@ -67,7 +67,7 @@ func TestRaceEndsWithEsc(t *testing.T) {
 		r.press("R", "esc")
 		assert.False(t, r.m.race.Running())
 		assert.Contains(t, r.text(), "everything is as it was")
-		assert.Empty(t, r.m.made)
+		assert.Empty(t, r.m.changes.made)
 		r.press("esc")
 		assert.Equal(t, action.Processes, r.m.view)
 	})
@@ -105,7 +105,7 @@ func TestRaceSaysWhatItKept(t *testing.T) {
 		r.press("R")
 		assert.Contains(t, r.text(), "Kept: least-loaded, CPUs 5: +10.0 % (+6.0 to +15.0) of instructions, after 12 periods")
 		assert.Contains(t, r.text(), "≡ piton auto")
-		assert.Equal(t, []made{{entry: 70}}, r.m.made)
+		assert.Equal(t, []made{{entry: 70}}, r.m.changes.made)
 		s.Found = &auto.Found{Result: s.Now, Kept: s.Candidates[0]}
 		r.tuning.race = s
 		r.press("1", "R")
@@ -124,6 +124,6 @@ func TestRaceSaysWhyItFailed(t *testing.T) {
 		r.tuning.race.Found = &auto.Found{Result: r.tuning.race.Now, Kept: r.tuning.race.Candidates[0], Outcome: &o}
 		r.press("1", "R")
 		assert.NotContains(t, r.text(), "Nothing is kept.", "a part of it is")
-		assert.Equal(t, []made{{entry: 71}}, r.m.made, "z undoes that")
+		assert.Equal(t, []made{{entry: 71}}, r.m.changes.made, "z undoes that")
 	})
 }

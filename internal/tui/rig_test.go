@@ -74,7 +74,7 @@ func newRig(t *testing.T, topo *topology.Topology, w, h int, options ...rigOptio
 	})
 	r.m.View() // at 0×0, as Bubble Tea does
 	r.send(tea.WindowSizeMsg{Width: w, Height: h})
-	r.run(r.m.checkUndo())
+	r.run(r.m.changes.checkUndo())
 	for range 3 {
 		r.tick()
 	}

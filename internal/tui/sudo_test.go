@@ -173,7 +173,7 @@ func TestDangerThroughSudo(t *testing.T) {
 	})
 	onSudo(t, func(r *rig, root *fakeRoot) {
 		guarded(r, root)
-		require.NoError(t, r.m.revertUnkept())
+		require.NoError(t, r.m.changes.revertUnkept())
 		assert.Empty(t, r.tuning.undone[1:], "left to its guard")
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"piton/internal/auto"
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/history"
 	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/kernel"
@@ -21,7 +22,9 @@ import (
 	"piton/internal/partition"
 	"piton/internal/place"
 	"piton/internal/sample"
+	"piton/internal/tui/journalview"
 	"piton/internal/tui/proctable"
+	"piton/internal/tui/race"
 )
 
 // Tuning changes tasks; Tuner is the real one. It is called from commands,
@@ -103,47 +106,63 @@ func (r *request) confirmation() change.Confirmation {
 	return change.Confirmation{Yes: r.yes, RevertAfter: guardTime}
 }
 
+// changes are what was asked of the machine in this session, and what became of it.
+type changes struct {
+	*shared
+	race     *race.View
+	journal  *journalview.View
+	command  string // that does the last change again
+	undoable bool   // the journal has something to undo
+	made     []made // in this session and not undone, oldest first
+	unkept   []made // what is not confirmed yet
+	guards   []history.GuardState
+	busy     int           // changes under way
+	gate     chan struct{} // holds one: the change under way, or the end of the program
+	quitting bool          // as soon as none is under way
+	nice     stepping
+}
+
 // begin plans a request beside the screen. CPUs are chosen by the newest load, also while
 // an older one is shown.
-func (m *Model) begin(r request) tea.Cmd {
-	tuning, now := m.deps.Tuning, m.newest
+func (cs *changes) begin(r request) tea.Cmd {
+	tuning, now := cs.deps.Tuning, cs.newest
 	return func() tea.Msg {
 		var err error
 		r.Proposal, err = tuning.Plan(context.Background(), now, r.Request)
-		return func() tea.Cmd { return m.takePlan(r, err) }
+		return func() tea.Cmd { return cs.takePlan(r, err) }
 	}
 }
 
-func (m *Model) applyPlan(r request) tea.Cmd {
-	if m.bySudo(&r) {
-		return m.elevate(r, r.asOrder())
+func (cs *changes) applyPlan(r request) tea.Cmd {
+	if cs.bySudo(&r) {
+		return cs.elevate(r, r.asOrder())
 	}
-	m.busy++
+	cs.busy++
 	return func() tea.Msg {
-		m.gate <- struct{}{} // none begins once the program has ended
-		defer func() { <-m.gate }()
-		o, err := m.deps.Tuning.Apply(context.Background(), r.Plan, r.confirmation())
-		return m.became(r, o, err, false)
+		cs.gate <- struct{}{} // none begins once the program has ended
+		defer func() { <-cs.gate }()
+		o, err := cs.deps.Tuning.Apply(context.Background(), r.Plan, r.confirmation())
+		return cs.became(r, o, err, false)
 	}
 }
 
 // became goes on with what became of a plan, after a look at what it has isolated.
-func (m *Model) became(r request, o change.Outcome, err error, root bool) tea.Msg {
+func (cs *changes) became(r request, o change.Outcome, err error, root bool) tea.Msg {
 	if r.Isolate != "" && err == nil {
-		err = m.deps.Tuning.Settle(&r.Isolation, &o)
+		err = cs.deps.Tuning.Settle(&r.Isolation, &o)
 	}
-	return m.finished(func() tea.Cmd { return m.takeOutcome(result{r, o, root, err}) })
+	return cs.finished(func() tea.Cmd { return cs.takeOutcome(result{r, o, root, err}) })
 }
 
-func (m *Model) checkUndo() tea.Cmd {
-	tuning := m.deps.Tuning
-	if m.deps.ReadOnly {
+func (cs *changes) checkUndo() tea.Cmd {
+	tuning := cs.deps.Tuning
+	if cs.deps.ReadOnly {
 		return nil
 	}
 	return func() tea.Msg {
 		_, err := tuning.PlanUndo(context.Background(), change.UndoRequest{Last: 1})
 		return func() tea.Cmd {
-			m.undoable = err == nil
+			cs.undoable = err == nil
 			return nil
 		}
 	}
@@ -197,31 +216,30 @@ type steps struct {
 
 // stepNice changes the nice value by one. Further presses on the same rows add
 // up while the change is under way.
-func (m *Model) stepNice(by int) tea.Cmd {
-	targets, subject := m.procs.targets()
-	more := m.nice.more
-	if last := len(more) - 1; last >= 0 && slices.Equal(more[last].targets, targets) {
-		more[last].by += by
+func (cs *changes) stepNice(s steps) tea.Cmd {
+	more := cs.nice.more
+	if last := len(more) - 1; last >= 0 && slices.Equal(more[last].targets, s.targets) {
+		more[last].by += s.by
 		return nil
 	}
-	m.nice.more = append(more, steps{targets, subject, by})
-	if m.nice.busy {
+	cs.nice.more = append(more, s)
+	if cs.nice.busy {
 		return nil
 	}
-	return m.stepNiceOn()
+	return cs.stepNiceOn()
 }
 
 // stepNiceOn goes on with the presses that came meanwhile.
-func (m *Model) stepNiceOn() tea.Cmd {
-	m.nice.busy, m.nice.done = false, false
-	for len(m.nice.more) > 0 {
-		next := m.nice.more[0]
-		m.nice.more = m.nice.more[1:]
+func (cs *changes) stepNiceOn() tea.Cmd {
+	cs.nice.busy, cs.nice.done = false, false
+	for len(cs.nice.more) > 0 {
+		next := cs.nice.more[0]
+		cs.nice.more = cs.nice.more[1:]
 		if next.by != 0 {
-			m.nice.busy = true
+			cs.nice.busy = true
 			r := tune("nice", next.subject, next.targets, action.Tuning{NiceBy: next.by})
 			r.step = true
-			return m.begin(r)
+			return cs.begin(r)
 		}
 	}
 	return nil
@@ -229,9 +247,9 @@ func (m *Model) stepNiceOn() tea.Cmd {
 
 // over is called when a request has ended and changed nothing: no sample has to be
 // waited for.
-func (m *Model) over(r *request) tea.Cmd {
+func (cs *changes) over(r *request) tea.Cmd {
 	if r.step {
-		return m.stepNiceOn()
+		return cs.stepNiceOn()
 	}
 	return nil
 }
@@ -240,10 +258,10 @@ func (m *Model) over(r *request) tea.Cmd {
 const quitTime = 5 * time.Second
 
 // finished goes on with what became of a change, for which the end of the program waits.
-func (m *Model) finished(goOn func() tea.Cmd) tea.Msg {
+func (cs *changes) finished(goOn func() tea.Cmd) tea.Msg {
 	return func() tea.Cmd {
-		m.busy--
-		if cmd := goOn(); !m.quitting || m.busy > 0 {
+		cs.busy--
+		if cmd := goOn(); !cs.quitting || cs.busy > 0 {
 			return cmd
 		}
 		return tea.Quit
@@ -251,23 +269,23 @@ func (m *Model) finished(goOn func() tea.Cmd) tea.Msg {
 }
 
 // quit ends the program once no change is under way; a search ends first.
-func (m *Model) quit() tea.Cmd {
-	if m.busy == 0 {
+func (cs *changes) quit() tea.Cmd {
+	if cs.busy == 0 {
 		return tea.Quit
 	}
-	m.quitting = true
-	m.race.Restore()
-	return tea.Batch(m.say(info, "finishing the change"+m.th.Ellipsis), tea.Tick(quitTime, func(time.Time) tea.Msg { return tea.Quit() }))
+	cs.quitting = true
+	cs.race.Restore()
+	return tea.Batch(cs.say(info, "finishing the change"+cs.th.Ellipsis), tea.Tick(quitTime, func(time.Time) tea.Msg { return tea.Quit() }))
 }
 
 // finish waits for the change under way when the screen is gone, by q or by a signal.
-func (m *Model) finish() error {
+func (cs *changes) finish() error {
 	most := quitTime
-	if m.quitting { // that long has been waited
+	if cs.quitting { // that long has been waited
 		most = time.Millisecond
 	}
 	select {
-	case m.gate <- struct{}{}:
+	case cs.gate <- struct{}{}:
 		return nil
 	case <-time.After(most):
 		return errors.New("a change was still under way at the end; piton journal shows what became of it")

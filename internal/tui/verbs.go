@@ -195,6 +195,13 @@ func moves(panel func(*Model), list func(lister)) handler {
 	}
 }
 
+func nices(by int) handler {
+	return func(m *Model, _ string) tea.Cmd {
+		targets, subject := m.procs.targets()
+		return m.changes.stepNice(steps{targets, subject, by})
+	}
+}
+
 // layoutVerbs go to layouts, and change what there are.
 func layoutVerbs() []verb {
 	all := []verb{
@@ -271,15 +278,13 @@ var groups = []struct {
 		v("tune.affinity", processes, "a", "Affinity", "choose the CPUs it may run on", plain((*Model).askAffinity)).changes("pin"),
 		v("tune.auto", processes, "R", "Race", "try placements in turn, keep the best if it is better than the kernel's choice; Enter keeps one now",
 			plain((*Model).startRace)).changes("auto"),
-		v("tune.nice.lower", processes, "f7 ]", "Nice -", "nice one lower: more CPU time",
-			func(m *Model, _ string) tea.Cmd { return m.stepNice(-1) }).changes("nice"),
-		v("tune.nice.raise", processes, "f8 [", "Nice +", "nice one higher: less CPU time",
-			func(m *Model, _ string) tea.Cmd { return m.stepNice(1) }).changes("nice"),
+		v("tune.nice.lower", processes, "f7 ]", "Nice -", "nice one lower: more CPU time", nices(-1)).changes("nice"),
+		v("tune.nice.raise", processes, "f8 [", "Nice +", "nice one higher: less CPU time", nices(1)).changes("nice"),
 		v("tune.policy", processes, "Y", "Policy", "scheduling policy and real-time priority", plain((*Model).askPolicy)).changes("policy"),
 		v("tune.ioprio", processes, "i", "I/O prio", "I/O priority", plain((*Model).askIOPrio)).changes("ionice"),
 		v("tune.signal", processes, "f9 k", "Signal", "send a signal", plain((*Model).askSignal)).changes(""),
 		v("tune.undo", []action.Context{action.Processes, action.Cores, action.Panel, action.IRQs, action.Race}, "z", "Undo", "undo the last change",
-			plain((*Model).undo)).changes("undo").with(action.Undoable),
+			plain(func(m *Model) tea.Cmd { return m.changes.undo() })).changes("undo").with(action.Undoable),
 	}},
 	// Interrupts are sent elsewhere with the keys that do so with tasks.
 	{"IRQs", []verb{
@@ -434,6 +439,6 @@ var groups = []struct {
 		v("app.mouse", everywhere, "m", "Mouse", "mouse on or off: off, the terminal selects text", plain((*Model).toggleMouse)),
 		v("app.repaint", everywhere, "ctrl+l", "Repaint", "repaint the screen", func(*Model, string) tea.Cmd { return screen.Repaint }),
 		v("app.suspend", everywhere, "ctrl+z", "Suspend", "suspend; fg resumes", plain((*Model).suspend)),
-		v("app.quit", everywhere, "f10 q ctrl+c", "Quit", "quit", plain((*Model).quit)),
+		v("app.quit", everywhere, "f10 q ctrl+c", "Quit", "quit", plain(func(m *Model) tea.Cmd { return m.changes.quit() })),
 	}},
 }

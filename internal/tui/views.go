@@ -52,17 +52,17 @@ func (m *Model) lister() lister {
 // entered is called when a view is shown.
 func (m *Model) entered() tea.Cmd {
 	if m.view == action.Journal {
-		return tea.Batch(m.page().Open(), m.lookAtGuards())
+		return m.changes.journalChanged()
 	}
 	return m.page().Open()
 }
 
 // journalChanged has the journal read again, if it is what is shown.
-func (m *Model) journalChanged() tea.Cmd {
-	if m.view == action.Journal {
-		return m.entered()
+func (cs *changes) journalChanged() tea.Cmd {
+	if cs.view != action.Journal {
+		return nil
 	}
-	return nil
+	return tea.Batch(cs.journal.Open(), cs.lookAtGuards())
 }
 
 func (m *Model) togglePause() tea.Cmd {
@@ -151,7 +151,7 @@ func (m *Model) pinner() func(coresview.Target, cpuset.Set) tea.Cmd {
 		return nil
 	}
 	return func(t coresview.Target, among cpuset.Set) tea.Cmd {
-		return m.begin(tune("pin", nameOf(t.TID, m.cores.Task(t.TID)),
+		return m.changes.begin(tune("pin", nameOf(t.TID, m.cores.Task(t.TID)),
 			[]change.Target{{TID: t.TID, StartTicks: t.StartTicks, Scope: change.ScopeThread}},
 			action.Tuning{Strategy: place.LeastLoaded, Within: among}))
 	}
