@@ -128,28 +128,22 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 }
 
 func (m *Model) handle(msg tea.Msg) tea.Cmd {
-	if at, ok := msg.(tea.MouseMotionMsg); ok {
-		m.dirty = m.dragTo(at.X, at.Y) || m.dirty
-		return nil
-	}
-	if read, ok := msg.(meters.Msg); ok {
-		news := m.deps.Live.Take(read)
-		m.dirty = m.dirty || m.interval > time.Second || len(news) > 0 // else the next sample draws it
+	was := m.dirty
+	m.dirty = true
+	switch msg := msg.(type) {
+	case tea.MouseMotionMsg:
+		m.dirty = m.dragTo(msg.X, msg.Y) || was
+	case pinHint:
+		m.dirty = m.procs.pinHint.take(msg) || was
+	case meters.Msg:
+		news := m.deps.Live.Take(msg)
+		m.dirty = was || m.interval > time.Second || len(news) > 0 // else the next sample draws it
 		if len(news) > 0 {
 			return m.say(bad, strings.Join(news, "; ")+"; ? lists them")
 		}
-		return nil
-	}
-	if hint, ok := msg.(pinHint); ok {
-		m.dirty = m.procs.pinHint.take(hint) || m.dirty
-		return nil
-	}
-	if step, ok := msg.(race.Step); ok {
-		m.dirty = m.dirty || m.view == action.Race
-		return step()
-	}
-	m.dirty = true
-	switch msg := msg.(type) {
+	case race.Step:
+		m.dirty = was || m.view == action.Race
+		return msg()
 	case sampled:
 		return m.take(msg.model)
 	case tea.WindowSizeMsg:
@@ -219,22 +213,15 @@ func (m *Model) state() action.State {
 		ReadOnly: m.deps.ReadOnly, CanUndo: m.changes.undoable || len(m.changes.made) > 0, Benchmark: m.bench.Running(), Search: m.race.Running()}
 }
 
-// askFor tells the sampler what the screen shows now, when that has changed.
+// askFor tells the sampler what is shown now, when that has changed.
 func (m *Model) askFor() {
-	n := m.wanted()
-	meters.Needs(m.meters, &n)
-	if n.Equal(m.needs) {
-		return
-	}
-	m.needs = n
-	m.deps.Sampler.SetNeeds(n)
-}
-
-// wanted is what the view that is shown needs.
-func (m *Model) wanted() sample.Needs {
 	n := sample.Needs{Threads: m.procs.View().Threads}
 	if v, has := m.page().(interface{ Needs(*sample.Needs) }); has {
 		v.Needs(&n)
 	}
-	return n
+	meters.Needs(m.meters, &n)
+	if !n.Equal(m.needs) {
+		m.needs = n
+		m.deps.Sampler.SetNeeds(n)
+	}
 }
