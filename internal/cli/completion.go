@@ -15,9 +15,11 @@ import (
 	"piton/internal/cli/app"
 	"piton/internal/cli/flags"
 	"piton/internal/field"
+	"piton/internal/group"
 	"piton/internal/paper"
 	"piton/internal/place"
 	"piton/workloads"
+	"piton/workloads/workload"
 )
 
 // addCompletion adds cobra's commands that write completions, under piton's words.
@@ -151,11 +153,8 @@ func argumentValues(cmd *cobra.Command) cobra.CompletionFunc {
 // cpuWords are CPUS, or their beginnings.
 var cpuWords = []string{"online", "isolated", "nohz_full", "node:", "llc:", "package:", "core:"}
 
-func workloadWords() (out []string) {
-	for _, w := range workloads.All {
-		out = append(out, cobra.CompletionWithDesc(w.Name, w.Help))
-	}
-	return out
+func workloadWords() []string {
+	return group.Each(workloads.All, func(w workload.Workload) string { return cobra.CompletionWithDesc(w.Name, w.Help) })
 }
 
 // schemaWords are the types of JSON lines.

@@ -10,6 +10,7 @@ import (
 	"piton/cmd/piton/help"
 	"piton/internal/cli/app"
 	"piton/internal/cli/flags"
+	"piton/internal/group"
 )
 
 // topic is a page of the help that is about no single command.
@@ -71,13 +72,7 @@ func pageWidth(a *app.App) int {
 }
 
 // Topics are the names of the topics of `piton help`.
-func Topics() []string {
-	var names []string
-	for _, t := range topics {
-		names = append(names, t.name)
-	}
-	return names
-}
+func Topics() []string { return group.Each(topics, func(t topic) string { return t.name }) }
 
 // Page is the page of a topic in Markdown, its generated parts made now. In read-only
 // mode keys that change the system are left out.

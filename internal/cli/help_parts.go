@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/cli/exit"
+	"piton/internal/cli/output"
 	"piton/internal/field"
 	"piton/internal/group"
 	"piton/internal/tui"
@@ -28,11 +29,7 @@ var parts = map[string]func(readonly bool) string{
 func lineTable() string {
 	var rows [][]string
 	for _, s := range lineSchemas() {
-		var names []string
-		for _, p := range s.Properties {
-			names = append(names, p.Name)
-		}
-		list := strings.Join(names, " ")
+		list := strings.Join(group.Each(s.Properties, func(p output.Property) string { return p.Name }), " ")
 		if s.Name() == "headless.task" {
 			list = "the ids of the columns, see [piton help columns](columns.md)"
 		}
@@ -132,9 +129,5 @@ func columnTable() string {
 }
 
 func exitTable() string {
-	var rows [][]string
-	for _, e := range exit.Codes {
-		rows = append(rows, []string{strconv.Itoa(e.Code), e.Meaning})
-	}
-	return markdownTable([]string{"code", "meaning"}, rows)
+	return markdownTable([]string{"code", "meaning"}, group.Each(exit.Codes, func(e exit.Meaning) []string { return []string{strconv.Itoa(e.Code), e.Meaning} }))
 }

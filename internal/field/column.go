@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"piton/internal/group"
 	"piton/internal/sample"
 )
 
@@ -130,11 +131,9 @@ func All[R any](columns []Column[R]) []*Column[R] {
 
 // OnAll are columns of rows that other rows have.
 func OnAll[S, R any](columns []*Column[R], of func(S) R) []Column[S] {
-	var out []Column[S]
-	for _, c := range columns {
-		out = append(out, Column[S]{ID: c.ID, Title: c.Title, Help: c.Help, Type: c.Type, Value: func(r S) any { return c.Value(of(r)) }})
-	}
-	return out
+	return group.Each(columns, func(c *Column[R]) Column[S] {
+		return Column[S]{ID: c.ID, Title: c.Title, Help: c.Help, Type: c.Type, Value: func(r S) any { return c.Value(of(r)) }}
+	})
 }
 
 // Shown is the row's text for people, "" for none, with its tone; width is what there is for it.

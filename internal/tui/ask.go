@@ -190,8 +190,7 @@ func (m *Model) askSetup() tea.Cmd {
 	l := m.procs.layouts.Present()
 	now := dialog.Settings{Delay: m.interval, Panel: m.chooser.mode.String(), Meters: m.meters, Layout: l.Name,
 		Columns: l.Shown(m.procs.View().Threads)}
-	panels := []string{corepanel.Full.String(), corepanel.Folded.String(), corepanel.Hidden.String()}
-	return m.dialogs.Push(dialog.NewSetup(field.Columns, panels, now), dialog.Answered(m.apply))
+	return m.dialogs.Push(dialog.NewSetup(field.Columns, corepanel.Modes, now), dialog.Answered(m.apply))
 }
 
 // apply uses new settings at once and has them kept.
@@ -204,7 +203,7 @@ func (m *Model) apply(s dialog.Settings) tea.Cmd {
 		m.interval = s.Delay
 		m.deps.Sampler.SetInterval(s.Delay)
 	}
-	m.chooser.setMode(s.Panel)
+	m.chooser.mode = corepanel.ModeOf(s.Panel)
 	m.meters = s.Meters
 	if s.Layouts {
 		return tea.Batch(m.keep(), m.procs.askLayout())

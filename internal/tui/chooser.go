@@ -316,11 +316,3 @@ func (m *Model) keepTicks(f *field.Filter) {
 		m.irqs.SetCPUs(cpuset.Set{}, false)
 	}
 }
-
-func (c *chooser) setMode(name string) {
-	for mode := corepanel.Full; mode <= corepanel.Hidden; mode++ {
-		if mode.String() == name {
-			c.mode = mode
-		}
-	}
-}

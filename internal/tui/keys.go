@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"piton/internal/action"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/keymap"
@@ -65,14 +66,7 @@ func (m *Model) hint(key string) string {
 }
 
 func contextNames(in []action.Context) string {
-	text := ""
-	for i, c := range in {
-		if i > 0 {
-			text += ", "
-		}
-		text += viewNames[c]
-	}
-	return text
+	return strings.Join(group.Each(in, func(c action.Context) string { return viewNames[c] }), ", ")
 }
 
 // digitsStay is how long typed digits count as one number.

@@ -17,6 +17,7 @@ import (
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/tui/benchview"
+	"piton/internal/tui/corepanel"
 	"piton/internal/tui/coresview"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/irqview"
@@ -78,7 +79,7 @@ func New(d Deps) *Model {
 	m := &Model{shared: &shared{deps: d, th: theme.New(d.Theme), view: action.Processes},
 		verbs: d.verbs(), dirty: true, meters: d.Meters, interval: d.Interval}
 	m.chooser.shared, m.chooser.filter = m.shared, m.filterByCPUs
-	m.chooser.setMode(d.Panel)
+	m.chooser.mode = corepanel.ModeOf(d.Panel)
 	m.race = race.New()
 	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.changes.undoThese, ReadOnly: d.ReadOnly})
 	m.changes = changes{shared: m.shared, race: m.race, journal: m.journal, gate: make(chan struct{}, 1)}

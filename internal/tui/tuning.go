@@ -17,6 +17,7 @@ import (
 	"piton/internal/change/history"
 	"piton/internal/cpuset"
 	"piton/internal/field"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/partition"
@@ -169,9 +170,7 @@ func (cs *changes) checkUndo() tea.Cmd {
 }
 
 func targetsOf(rows []field.Row) (targets []change.Target, subject string) {
-	for _, r := range rows {
-		targets = append(targets, targetOf(r))
-	}
+	targets = group.Each(rows, targetOf)
 	switch len(rows) {
 	case 0:
 		return nil, "nothing"

@@ -24,6 +24,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/workloads"
@@ -85,11 +86,7 @@ With -o markdown, svg or html: a whole document.`,
 }
 
 func workloadNames() []string {
-	var names []string
-	for _, w := range workloads.All {
-		names = append(names, w.Name)
-	}
-	return names
+	return group.Each(workloads.All, func(w workload.Workload) string { return w.Name })
 }
 
 // param is a workload's setting as a flag.

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"piton/internal/cli/exit"
+	"piton/internal/group"
 )
 
 // NoArgs is for commands that take none.
@@ -61,11 +62,7 @@ func NeedsCommand(cmd *cobra.Command) {
 
 // verbsOf are the commands below one; read-only mode has fewer.
 func verbsOf(cmd *cobra.Command) string {
-	var names []string
-	for _, sub := range cmd.Commands() {
-		names = append(names, sub.Name())
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(group.Each(cmd.Commands(), (*cobra.Command).Name), ", ")
 }
 
 // NegativeValues is the annotation of commands that take negative numbers.

@@ -13,6 +13,7 @@ import (
 	"piton/internal/cli/changes"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/watch"
@@ -100,13 +101,14 @@ func (o *steerOptions) ask(a *app.App, of watch.Targets) (ask action.SteerAsk, e
 	return ask, nil
 }
 
+func numbers(of []change.Target) []kernel.TID {
+	return group.Each(of, func(t change.Target) kernel.TID { return t.TID })
+}
+
 // descendants are processes with what they have begun, all but those that are known by their
 // numbers alone.
 func descendants(fs procfs.FS, of []change.Target) []change.Target {
-	var ids []kernel.TID
-	for _, t := range of {
-		ids = append(ids, t.TID)
-	}
+	ids := numbers(of)
 	all, err := watch.Descendants(fs, ids)
 	if err != nil {
 		return of // it is looked again

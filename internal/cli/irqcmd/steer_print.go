@@ -13,7 +13,6 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/field"
 	"piton/internal/irq"
-	"piton/internal/kernel"
 	"piton/internal/procfs"
 )
 
@@ -62,7 +61,7 @@ func (e *steerEnd) after(seen action.Seen) {
 
 // try compares.
 func (e *steerEnd) try(ctx context.Context, within time.Duration) error {
-	metric, err := auto.OpenMetric(ctx, procfs.New(e.app.HostRoot), e.pids(), steerRate)
+	metric, err := auto.OpenMetric(ctx, procfs.New(e.app.HostRoot), numbers(e.steering.Targets), steerRate)
 	if err != nil {
 		return err
 	}
@@ -81,13 +80,6 @@ func (e *steerEnd) try(ctx context.Context, within time.Duration) error {
 	return nil
 }
 
-func (e *steerEnd) pids() (out []kernel.TID) {
-	for _, t := range e.steering.Targets {
-		out = append(out, t.TID)
-	}
-	return out
-}
-
 // end prints the last line.
 func (e *steerEnd) end(err error) error {
 	if e.err = err; !e.json {
@@ -99,7 +91,7 @@ func (e *steerEnd) end(err error) error {
 		}
 		return err
 	}
-	l := &flowLog{a: e.app, topo: e.steering.Topology, json: true, pids: e.pids(), fs: irq.New(e.app.HostRoot),
+	l := &flowLog{a: e.app, topo: e.steering.Topology, json: true, pids: numbers(e.steering.Targets), fs: irq.New(e.app.HostRoot),
 		sockets: map[uint64]bool{}, byVia: map[irq.Via]uint64{}, steered: e, code: exit.Code(err)}
 	if _, _, takeErr := l.take(e.then.Flows); err == nil {
 		err = takeErr

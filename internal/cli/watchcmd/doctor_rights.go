@@ -9,6 +9,7 @@ import (
 
 	"piton/internal/bpf/object"
 	"piton/internal/feature"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/pattern"
 	"piton/internal/shell"
@@ -121,10 +122,7 @@ func (r *rights) granted(path string) bool {
 // so it is limited to a group. setcap is last, as chgrp removes them.
 func (r *rights) command() string {
 	if kernel.EUID() == 0 { // a root that lacks something is in a container
-		var add []string
-		for _, name := range r.needed {
-			add = append(add, "--cap-add "+strings.TrimPrefix(name, "CAP_"))
-		}
+		add := group.Each(r.needed, func(name string) string { return "--cap-add " + strings.TrimPrefix(name, "CAP_") })
 		return "docker run " + strings.Join(add, " ") + " …"
 	}
 	path, err := os.Executable()

@@ -11,6 +11,7 @@ import (
 
 	"piton/internal/bench"
 	"piton/internal/chart"
+	"piton/internal/group"
 	"piton/internal/paper"
 	"piton/internal/report"
 	"piton/internal/tui/dialog"
@@ -42,10 +43,9 @@ func (v *View) Reproduce() tea.Cmd {
 }
 
 func (v *View) askBudget(chosen []paper.Paper) tea.Cmd {
-	var items []dialog.Item
-	for _, b := range budgets {
-		items = append(items, dialog.Item{Label: chart.Plural(int(b.Minutes()), "minute"), Detail: "sizes are chosen to fit", Value: b})
-	}
+	items := group.Each(budgets, func(b time.Duration) dialog.Item {
+		return dialog.Item{Label: chart.Plural(int(b.Minutes()), "minute"), Detail: "sizes are chosen to fit", Value: b}
+	})
 	return v.dialogs.Push(dialog.NewMenu("Time limit", items, min(len(chosen), 2)), dialog.Answered(func(budget time.Duration) tea.Cmd {
 		if v.Running() {
 			return nil
@@ -90,9 +90,7 @@ func papersStep(at paper.Progress, chosen []paper.Paper, m paper.Machine, budget
 func (s *study) names() string {
 	names := s.grid.Papers
 	if names == nil {
-		for _, p := range s.chosen {
-			names = append(names, p.Name)
-		}
+		names = group.Each(s.chosen, func(p paper.Paper) string { return p.Name })
 	}
 	if len(names) == len(paper.Papers) {
 		return "all"

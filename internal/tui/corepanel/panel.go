@@ -7,6 +7,8 @@
 package corepanel
 
 import (
+	"slices"
+
 	"piton/internal/cpuset"
 	"piton/internal/model"
 	"piton/internal/topology"
@@ -22,14 +24,19 @@ const (
 	Full Mode = iota
 	Folded
 	Hidden
-	modes
 )
 
-// Next is the mode after m.
-func (m Mode) Next() Mode { return (m + 1) % modes }
+// Modes are their names in the setup and its file.
+var Modes = []string{"full", "folded", "hidden"}
 
-// String is the mode's name in the setup and its file.
-func (m Mode) String() string { return [...]string{"full", "folded", "hidden"}[m] }
+// ModeOf is the mode of that name, Full where there is none.
+func ModeOf(name string) Mode { return Mode(max(slices.Index(Modes, name), 0)) }
+
+// Next is the mode after m.
+func (m Mode) Next() Mode { return (m + 1) % Mode(len(Modes)) }
+
+// String is the mode's name.
+func (m Mode) String() string { return Modes[m] }
 
 // Input is what a rendering depends on.
 type Input struct {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"piton/internal/field"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/sample"
 	"piton/internal/taskfacts"
@@ -132,10 +133,7 @@ const columnsFrom = 72
 func (p *Pane) figures(row field.Row, width int, th *theme.Theme) (lines []string) {
 	facts := p.facts(row)
 	if width < columnsFrom {
-		for _, f := range facts {
-			lines = append(lines, f.draw(width, th))
-		}
-		return lines
+		return group.Each(facts, func(f fact) string { return f.draw(width, th) })
 	}
 	half, n := width/2, len(facts)/2
 	for i := range n {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"piton/internal/field"
+	"piton/internal/group"
 	"piton/internal/tui/meters"
 	"piton/internal/tui/proctable"
 )
@@ -43,10 +44,7 @@ func NewSetup(columns []field.TaskColumn, panels []string, now Settings) *Setup 
 		steps = append(steps, now.Delay)
 		slices.Sort(steps)
 	}
-	var words []string
-	for _, d := range steps {
-		words = append(words, d.String())
-	}
+	words := group.Each(steps, time.Duration.String)
 	s.Fields = []Field{
 		{Label: "refresh", Value: now.Delay.String(), Words: words, Help: "time between two samples",
 			Set: func(text string) (err error) { s.now.Delay, err = time.ParseDuration(text); return err }},

@@ -8,6 +8,7 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/field"
+	"piton/internal/group"
 	"piton/internal/irq"
 	"piton/internal/kernel"
 	"piton/internal/model"
@@ -93,11 +94,9 @@ func (v *View) Follow(s *sample.Sample, topo *topology.Topology) {
 }
 
 func (f *flows) list() {
-	var shown []field.Flow
-	for _, one := range model.Flows(f.seen.List, f.topo) {
-		shown = append(shown, field.Flow{Flow: one, Way: f.ways[entranceOf(&one)], Over: f.seen.Over})
-	}
-	f.Load(shown, true)
+	f.Load(group.Each(model.Flows(f.seen.List, f.topo), func(one model.Flow) field.Flow {
+		return field.Flow{Flow: one, Way: f.ways[entranceOf(&one)], Over: f.seen.Over}
+	}), true)
 }
 
 // look reads the ways of the flows that are shown; it runs in a command.

@@ -14,6 +14,7 @@ import (
 	"piton/internal/change"
 	"piton/internal/change/history"
 	"piton/internal/change/journal"
+	"piton/internal/group"
 	"piton/internal/tui/list"
 )
 
@@ -168,10 +169,7 @@ func (v *View) Scroll(by int) { v.ShowParts(by > 0) }
 
 // Undo asks for the tagged entries, or for the one under the cursor.
 func (v *View) Undo() tea.Cmd {
-	var ids []uint64
-	for _, l := range v.Targets() {
-		ids = append(ids, l.entry)
-	}
+	ids := group.Each(v.Targets(), func(l line) uint64 { return l.entry })
 	if len(ids) == 0 {
 		return nil
 	}

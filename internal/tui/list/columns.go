@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"piton/internal/field"
+	"piton/internal/group"
 	"piton/internal/tui/theme"
 	"piton/internal/tui/widget"
 )
@@ -186,14 +187,10 @@ func (l *List[K, R]) widthOf(c *field.Column[R], tight bool) int {
 
 // Shown are the IDs of the columns that the last Render had room for; of all before it.
 func (l *List[K, R]) Shown() []string {
-	var ids []string
-	for _, s := range l.drawn.slots {
-		ids = append(ids, s.ID)
+	if l.drawn.slots == nil {
+		return group.Each(l.columns, func(c field.Column[R]) string { return c.ID })
 	}
-	for i := 0; i < len(l.columns) && l.drawn.slots == nil; i++ {
-		ids = append(ids, l.columns[i].ID)
-	}
-	return ids
+	return group.Each(l.drawn.slots, func(s slot[R]) string { return s.ID })
 }
 
 // Shows reports whether the last Render had room for a column.

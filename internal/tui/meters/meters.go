@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"piton/internal/field"
+	"piton/internal/group"
 	"piton/internal/model"
 	"piton/internal/sample"
 	"piton/internal/tui/theme"
@@ -64,13 +65,7 @@ var All = []*Meter{
 var usual = slices.DeleteFunc(slices.Clone(All), func(m *Meter) bool { return !m.usual })
 
 // Usual are the ids of the meters that are shown where none was chosen.
-func Usual() []string {
-	var ids []string
-	for _, m := range usual {
-		ids = append(ids, m.ID)
-	}
-	return ids
-}
+func Usual() []string { return group.Each(usual, func(m *Meter) string { return m.ID }) }
 
 // Chosen are the meters with these ids, in their order; the usual ones for none. Ids that
 // this version does not know are left out.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"piton/internal/field"
+	"piton/internal/group"
 	"piton/internal/tui/widget"
 )
 
@@ -54,10 +55,7 @@ func Render(in Input) []string {
 		right = th.Warn.Render(in.Extra)
 	}
 	name := " " + th.Strong.Render(field.Clean(in.Model.Sample.Host.Name))
-	var pieces []piece
-	for _, m := range Chosen(in.Meters) {
-		pieces = append(pieces, piece{m, m.draw(&in), -1})
-	}
+	pieces := group.Each(Chosen(in.Meters), func(m *Meter) piece { return piece{m, m.draw(&in), -1} })
 	if most := min(1+in.Height/tall, 3); len(in.Meters) > 0 && most > 1 {
 		if rows := wrapped(name, right, pieces, in.Width, most); len(rows) > 1 {
 			return in.fitted(rows, right)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"piton/internal/cpuset"
+	"piton/internal/group"
 	"piton/internal/topology"
 	"piton/internal/tui/theme"
 )
@@ -19,13 +20,7 @@ type laneChart struct {
 	label int // cells before the columns
 }
 
-func (c *laneChart) draw(n int) []string {
-	var out []string
-	for _, l := range c.lanes(n) {
-		out = append(out, c.lane(l))
-	}
-	return out
-}
+func (c *laneChart) draw(n int) []string { return group.Each(c.lanes(n), c.lane) }
 
 func (c *laneChart) lane(l bounceLane) string {
 	dst := AppendFit(nil, l.label, c.label, true, c.th.Ellipsis)
