@@ -23,41 +23,41 @@ import (
 )
 
 // pin puts the targets on the least-loaded core, one core each.
-func (m *Model) pin() tea.Cmd {
-	targets, subject := m.procs.targets()
-	return m.changes.begin(tune("pin", subject, targets, pinning()))
+func (p *processView) pin() tea.Cmd {
+	targets, subject := p.targets()
+	return p.chooser.changes.begin(tune("pin", subject, targets, pinning()))
 }
 
 // askAffinity opens the editor over the topology. What the targets may use now is
 // read for it: samples have that of rows whose column is shown only.
-func (m *Model) askAffinity() tea.Cmd {
-	targets, subject := m.procs.targets()
-	o := dialog.AffinityOptions{Subject: subject, Topology: m.deps.Topology, Load: m.load(),
-		LeastLoaded: m.newest.LeastLoaded, Memory: len(m.deps.Topology.Nodes) > 1}
-	pid, tuning := m.procs.Targets()[0].Task().TGID, m.deps.Tuning
+func (p *processView) askAffinity() tea.Cmd {
+	targets, subject := p.targets()
+	o := dialog.AffinityOptions{Subject: subject, Topology: p.deps.Topology, Load: p.load(),
+		LeastLoaded: p.newest.LeastLoaded, Memory: len(p.deps.Topology.Nodes) > 1}
+	pid, tuning := p.Targets()[0].Task().TGID, p.deps.Tuning
 	return func() tea.Msg {
 		var err error
 		if o.Current, o.Mixed, err = masks(tuning, targets); err != nil {
-			return m.saying(bad, err.Error())
+			return p.saying(bad, err.Error())
 		}
 		// Without the cpuset the editor offers every CPU, and the plan says no.
 		if allowed, _, err := tuning.Cpuset(pid); err == nil && len(targets) == 1 {
 			o.Allowed = allowed
 		}
 		return func() tea.Cmd {
-			return m.openAffinity(o, targets)
+			return p.openAffinity(o, targets)
 		}
 	}
 }
 
-func (m *Model) openAffinity(o dialog.AffinityOptions, targets []change.Target) tea.Cmd {
+func (p *processView) openAffinity(o dialog.AffinityOptions, targets []change.Target) tea.Cmd {
 	d := dialog.NewAffinity(o)
-	return m.dialogs.Push(d, dialog.Answered(func(cpus cpuset.Set) tea.Cmd {
+	return p.dialogs.Push(d, dialog.Answered(func(cpus cpuset.Set) tea.Cmd {
 		set := []attr.Setting{attr.SetAffinity(cpus)}
 		if d.MemoryFollows {
 			set = append(set, attr.SetMemoryNear(cpus))
 		}
-		return m.changes.begin(tune("affinity", o.Subject, targets, action.Tuning{Set: set}))
+		return p.chooser.changes.begin(tune("affinity", o.Subject, targets, action.Tuning{Set: set}))
 	}))
 }
 
@@ -96,18 +96,18 @@ func (s *shared) load() dialog.LoadMsg {
 	return load
 }
 
-func (m *Model) askPolicy() tea.Cmd {
-	targets, subject := m.procs.targets()
-	first := m.procs.Targets()[0]
+func (p *processView) askPolicy() tea.Cmd {
+	targets, subject := p.targets()
+	first := p.Targets()[0]
 	t, rates := first.Task(), first.Rates()
 	o := dialog.PolicyOptions{Subject: subject, Busy: model.Known(rates.CPUPercent) && rates.CPUPercent >= 50,
 		Current: attr.PolicyValue{Policy: t.Policy, RTPrio: int(t.RTPrio), ResetOnFork: t.Have&sample.HaveAttr != 0 && t.ResetOnFork}}
-	tuning := m.deps.Tuning
+	tuning := p.deps.Tuning
 	return func() tea.Msg {
 		o.Autogroup, o.Leftover = tuning.Autogrouped(t.TGID), tuning.Leftover()
 		return func() tea.Cmd {
-			return m.dialogs.Push(dialog.NewPolicy(o), dialog.Answered(func(set []attr.Setting) tea.Cmd {
-				return m.changes.begin(tune("policy", subject, targets, action.Tuning{Set: set}))
+			return p.dialogs.Push(dialog.NewPolicy(o), dialog.Answered(func(set []attr.Setting) tea.Cmd {
+				return p.chooser.changes.begin(tune("policy", subject, targets, action.Tuning{Set: set}))
 			}))
 		}
 	}
@@ -115,9 +115,9 @@ func (m *Model) askPolicy() tea.Cmd {
 
 // askIOPrio asks for the I/O priority. The present one, of the first of several
 // targets, is read as for askAffinity.
-func (m *Model) askIOPrio() tea.Cmd {
-	targets, subject := m.procs.targets()
-	tuning := m.deps.Tuning
+func (p *processView) askIOPrio() tea.Cmd {
+	targets, subject := p.targets()
+	tuning := p.deps.Tuning
 	return func() tea.Msg {
 		var now attr.Value
 		var err error
@@ -127,11 +127,11 @@ func (m *Model) askIOPrio() tea.Cmd {
 			}
 		}
 		if err != nil {
-			return m.saying(bad, err.Error())
+			return p.saying(bad, err.Error())
 		}
 		return func() tea.Cmd {
-			return m.dialogs.Push(dialog.NewIOPriority(subject, kernel.IOPrio(now.(attr.IOPrioValue))), dialog.Answered(func(p kernel.IOPrio) tea.Cmd {
-				return m.changes.begin(tune("I/O priority", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetIOPrio(p)}}))
+			return p.dialogs.Push(dialog.NewIOPriority(subject, kernel.IOPrio(now.(attr.IOPrioValue))), dialog.Answered(func(prio kernel.IOPrio) tea.Cmd {
+				return p.chooser.changes.begin(tune("I/O priority", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetIOPrio(prio)}}))
 			}))
 		}
 	}
@@ -145,28 +145,28 @@ func processOf(r field.Row) field.Row {
 	return r
 }
 
-func (m *Model) askSignal() tea.Cmd {
-	targets, subject := m.procs.processes()
-	return m.dialogs.Push(dialog.NewSignals(subject), dialog.Answered(func(n int) tea.Cmd {
+func (p *processView) askSignal() tea.Cmd {
+	targets, subject := p.processes()
+	return p.dialogs.Push(dialog.NewSignals(subject), dialog.Answered(func(n int) tea.Cmd {
 		if len(targets) > 1 {
-			return m.confirmSignal(syscall.Signal(n), targets, subject)
+			return p.confirmSignal(syscall.Signal(n), targets, subject)
 		}
-		return m.send(syscall.Signal(n), targets)
+		return p.send(syscall.Signal(n), targets)
 	}))
 }
 
-func (m *Model) confirmSignal(sig syscall.Signal, targets []change.Target, subject string) tea.Cmd {
+func (p *processView) confirmSignal(sig syscall.Signal, targets []change.Target, subject string) tea.Cmd {
 	lines := []dialog.Line{{Tone: dialog.Loud, Text: fmt.Sprintf("send signal %d (%s) to %s", int(sig), field.Clean(sig.String()), subject)}}
-	return m.dialogs.Push(dialog.NewConfirm("Send?", lines, "send", "cancel").Careful(), func(o dialog.Outcome) tea.Cmd {
+	return p.dialogs.Push(dialog.NewConfirm("Send?", lines, "send", "cancel").Careful(), func(o dialog.Outcome) tea.Cmd {
 		if o.Canceled {
 			return nil
 		}
-		return m.send(sig, targets)
+		return p.send(sig, targets)
 	})
 }
 
-func (m *Model) send(sig syscall.Signal, targets []change.Target) tea.Cmd {
-	tuning := m.deps.Tuning
+func (p *processView) send(sig syscall.Signal, targets []change.Target) tea.Cmd {
+	tuning := p.deps.Tuning
 	return func() tea.Msg {
 		sent, first := 0, error(nil)
 		for _, t := range targets {
@@ -177,11 +177,11 @@ func (m *Model) send(sig syscall.Signal, targets []change.Target) tea.Cmd {
 			}
 		}
 		return func() tea.Cmd {
-			m.deps.Sampler.Refresh()
+			p.deps.Sampler.Refresh()
 			if first != nil {
-				return m.say(bad, fmt.Sprintf("signal %d sent to %d of %s: %v", int(sig), sent, chart.Plural(len(targets), "process"), first))
+				return p.say(bad, fmt.Sprintf("signal %d sent to %d of %s: %v", int(sig), sent, chart.Plural(len(targets), "process"), first))
 			}
-			return m.say(good, fmt.Sprintf("signal %d (%s) sent to %s", int(sig), field.Clean(sig.String()), chart.Plural(sent, "process")))
+			return p.say(good, fmt.Sprintf("signal %d (%s) sent to %s", int(sig), field.Clean(sig.String()), chart.Plural(sent, "process")))
 		}
 	}
 }

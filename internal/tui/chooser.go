@@ -22,10 +22,11 @@ import (
 // what was grabbed.
 type chooser struct {
 	*shared
-	filter func() tea.Cmd // shows in the list what is ticked
-	panel  corepanel.Panel
-	mode   corepanel.Mode
-	digits string // of a CPU's number, typed so far
+	changes *changes
+	filter  func() tea.Cmd // shows in the list what is ticked
+	panel   corepanel.Panel
+	mode    corepanel.Mode
+	digits  string // of a CPU's number, typed so far
 
 	on      bool       // it has the keyboard
 	cpu     cpuset.CPU // under the cursor
@@ -56,17 +57,17 @@ func (m *Model) context() action.Context {
 	return m.view
 }
 
-func (m *Model) focusPanel() tea.Cmd {
-	if m.chooser.on {
-		return m.chooser.leave()
+func (p *processView) focusPanel() tea.Cmd {
+	if p.chooser.on {
+		return p.chooser.leave()
 	}
-	if m.model == nil {
+	if p.model == nil {
 		return nil
 	}
-	if row, ok := m.procs.Selected(); ok && m.chooser.ticked.Empty() && row.Task().LastCPU >= 0 {
-		m.chooser.pointAt(cpuset.CPU(row.Task().LastCPU))
+	if row, ok := p.Selected(); ok && p.chooser.ticked.Empty() && row.Task().LastCPU >= 0 {
+		p.chooser.pointAt(cpuset.CPU(row.Task().LastCPU))
 	}
-	return m.chooser.enter()
+	return p.chooser.enter()
 }
 
 func (c *chooser) enter() tea.Cmd {

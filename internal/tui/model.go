@@ -62,7 +62,7 @@ type Model struct {
 	pages   map[action.Context]page
 	procs   *processView
 	cores   *coresview.View
-	irqs    *irqview.View
+	irqs    interrupts
 	bench   *benchview.View
 	race    *race.View
 	journal *journalview.View
@@ -78,19 +78,18 @@ type sampled struct{ model *model.Model }
 func New(d Deps) *Model {
 	m := &Model{shared: &shared{deps: d, th: theme.New(d.Theme), view: action.Processes},
 		verbs: d.verbs(), dirty: true, meters: d.Meters, interval: d.Interval}
-	m.chooser.shared, m.chooser.filter = m.shared, m.filterByCPUs
-	m.chooser.mode = corepanel.ModeOf(d.Panel)
+	m.chooser = chooser{shared: m.shared, changes: &m.changes, filter: m.filterByCPUs, mode: corepanel.ModeOf(d.Panel)}
 	m.race = race.New()
 	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.changes.undoThese, ReadOnly: d.ReadOnly})
 	m.changes = changes{shared: m.shared, race: m.race, journal: m.journal, gate: make(chan struct{}, 1)}
-	m.procs = newProcessView(m.shared, m.keepTicks, m.keep)
+	m.procs = newProcessView(m.shared, &m.chooser, m.keepTicks, m.keep)
 	m.bench = benchview.New(d.Bench, &m.dialogs)
 	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: func(text string, isError bool) tea.Cmd {
 		return m.say(map[bool]tone{false: good, true: bad}[isError], text)
 	}})
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
-	m.irqs = irqview.New(irqview.Options{Read: d.IRQs.Read, Ways: d.IRQs.Ways, Process: m.procs.flowing, Actions: !d.ReadOnly})
-	m.pages = map[action.Context]page{action.Processes: m.procs, action.Cores: m.cores, action.IRQs: m.irqs, action.Bench: m.bench,
+	m.irqs = interrupts{m.shared, irqview.New(irqview.Options{Read: d.IRQs.Read, Ways: d.IRQs.Ways, Process: m.procs.flowing, Actions: !d.ReadOnly}), &m.chooser}
+	m.pages = map[action.Context]page{action.Processes: m.procs, action.Cores: m.cores, action.IRQs: m.irqs.View, action.Bench: m.bench,
 		action.Journal: m.journal, action.Race: m.race}
 	return m
 }

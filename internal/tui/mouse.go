@@ -122,11 +122,11 @@ func (m *Model) press() {
 	switch grab := m.verbs.byID(id); {
 	case grab == nil || grab.Why(m.state()) != "":
 	case m.view == action.IRQs:
-		m.chooser.pressed = m.pressedIRQs()
+		m.chooser.pressed = m.irqs.pressed()
 	default:
-		m.chooser.pressed = m.selectedRows()
+		m.chooser.pressed = m.procs.selectedRows()
 		if r, ok := m.procs.Process(); ok && m.procs.Tags() > 0 && !m.procs.Tagged(proctable.KeyOf(r.Task())) {
-			m.chooser.pressed = m.grabRow(r)
+			m.chooser.pressed = m.changes.grabRow(r)
 		}
 	}
 }

@@ -45,31 +45,31 @@ var strategies = []struct {
 }
 
 // askPlace offers the strategies, each with what it would choose now and why.
-func (m *Model) askPlace() tea.Cmd {
-	p := placing{names: map[kernel.TID]string{}}
-	p.targets, p.subject = m.procs.targets()
-	for _, r := range m.procs.Targets() {
-		p.names[r.Task().TID] = nameOf(r.Task().TID, r.Task())
+func (p *processView) askPlace() tea.Cmd {
+	of := placing{names: map[kernel.TID]string{}}
+	of.targets, of.subject = p.targets()
+	for _, r := range p.Targets() {
+		of.names[r.Task().TID] = nameOf(r.Task().TID, r.Task())
 	}
-	last := cpuset.CPU(m.procs.Targets()[0].Task().LastCPU)
-	tuning, now := m.deps.Tuning, m.newest
+	last := cpuset.CPU(p.Targets()[0].Task().LastCPU)
+	tuning, now, c := p.deps.Tuning, p.newest, p.chooser
 	return func() tea.Msg {
 		var items []dialog.Item
 		for _, s := range strategies {
-			choices, err := tuning.Choose(now, p.targets, action.Tuning{Strategy: s.strategy})
-			items = append(items, p.offer(s.strategy, s.help, choices, err))
+			choices, err := tuning.Choose(now, of.targets, action.Tuning{Strategy: s.strategy})
+			items = append(items, of.offer(s.strategy, s.help, choices, err))
 		}
 		return func() tea.Cmd {
-			g := m.grabTargets(p.targets, p.subject)
+			g := c.changes.grabTargets(of.targets, of.subject)
 			for i := range items {
 				strategy := strategies[i].strategy
 				items[i].Value = func() tea.Cmd {
-					return m.changes.begin(tune("place "+string(strategy), p.subject, p.targets, action.Tuning{Strategy: strategy}))
+					return c.changes.begin(tune("place "+string(strategy), of.subject, of.targets, action.Tuning{Strategy: strategy}))
 				}
 			}
-			items := append(items, m.hereItems(g, last, "What is around the CPU on which it runs now")...)
-			return m.openPlaces(g, append(items, dialog.Item{Label: "isolate" + m.th.Ellipsis, Off: items[0].Off,
-				Detail: "what least-loaded chose; move everything else off it", Value: func() tea.Cmd { return m.isolateAndPlace(p) }}))
+			items := append(items, c.hereItems(g, last, "What is around the CPU on which it runs now")...)
+			return c.openPlaces(g, append(items, dialog.Item{Label: "isolate" + p.th.Ellipsis, Off: items[0].Off,
+				Detail: "what least-loaded chose; move everything else off it", Value: func() tea.Cmd { return c.isolateAndPlace(of) }}))
 		}
 	}
 }
@@ -127,10 +127,10 @@ func chosenCPUs(choices []place.Choice) string {
 }
 
 // openPlaces offers places for what is grabbed; every answer is applied at once.
-func (m *Model) openPlaces(g *grabbed, items []dialog.Item) tea.Cmd {
-	return m.menu("Place "+g.subject, append(items,
-		dialog.Item{Label: "choose" + m.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: func() tea.Cmd { return m.askRegion(g) }},
-		dialog.Item{Label: "point" + m.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: func() tea.Cmd { return m.chooser.grab(g) }}), 0)
+func (c *chooser) openPlaces(g *grabbed, items []dialog.Item) tea.Cmd {
+	return c.menu("Place "+g.subject, append(items,
+		dialog.Item{Label: "choose" + c.th.Ellipsis, Detail: "a CPU, core, cache or node, by load", Value: func() tea.Cmd { return c.askRegion(g) }},
+		dialog.Item{Label: "point" + c.th.Ellipsis, Detail: "at CPUs in the core panel, as d does", Value: func() tea.Cmd { return c.grab(g) }}), 0)
 }
 
 // menu asks for an item, and does what its value says.
@@ -145,11 +145,11 @@ func (g *grabbed) item(label string, cpus cpuset.Set, more string) dialog.Item {
 
 // hereItems are the CPUs around one, from its core to the whole machine; more says what
 // the one is.
-func (m *Model) hereItems(g *grabbed, cpu cpuset.CPU, more string) []dialog.Item {
+func (c *chooser) hereItems(g *grabbed, cpu cpuset.CPU, more string) []dialog.Item {
 	var items []dialog.Item
-	all := corepanel.Regions(m.deps.Topology, cpu)
+	all := corepanel.Regions(c.deps.Topology, cpu)
 	for _, r := range all[min(1, len(all)):] {
-		items = append(items, g.item("its "+r.Name, r.CPUs, fmt.Sprintf("%s: %s.", more, busyWords(m.newest, r.CPUs))))
+		items = append(items, g.item("its "+r.Name, r.CPUs, fmt.Sprintf("%s: %s.", more, busyWords(c.newest, r.CPUs))))
 	}
 	if last := len(items) - 1; last >= 0 {
 		items[last].Label = "anywhere"
@@ -157,9 +157,9 @@ func (m *Model) hereItems(g *grabbed, cpu cpuset.CPU, more string) []dialog.Item
 	return items
 }
 
-func (m *Model) askRegion(g *grabbed) tea.Cmd {
-	d := dialog.NewRegions("Place "+g.subject+" on", m.deps.Topology, m.load(), m.newest.LeastLoaded)
-	return m.dialogs.Push(d, dialog.Answered(g.drop))
+func (c *chooser) askRegion(g *grabbed) tea.Cmd {
+	d := dialog.NewRegions("Place "+g.subject+" on", c.deps.Topology, c.load(), c.newest.LeastLoaded)
+	return c.dialogs.Push(d, dialog.Answered(g.drop))
 }
 
 // grabbed is what was grabbed, to be dropped on CPUs. It was fixed at the keypress:
@@ -173,30 +173,30 @@ type grabbed struct {
 
 func (g *grabbed) drop(cpus cpuset.Set) tea.Cmd { return g.send(cpus, "dropped on the core panel") }
 
-func (m *Model) selectedRows() *grabbed {
-	targets, subject := m.procs.targets()
+func (p *processView) selectedRows() *grabbed {
+	targets, subject := p.targets()
 	if len(targets) == 0 {
 		return nil
 	}
-	return m.grabTargets(targets, subject)
+	return p.chooser.changes.grabTargets(targets, subject)
 }
 
 // grabRow is one task, whatever is tagged.
-func (m *Model) grabRow(r field.Row) *grabbed {
-	return m.grabTargets([]change.Target{targetOf(r)}, nameOf(r.Task().TID, r.Task()))
+func (cs *changes) grabRow(r field.Row) *grabbed {
+	return cs.grabTargets([]change.Target{targetOf(r)}, nameOf(r.Task().TID, r.Task()))
 }
 
-func (m *Model) grabTargets(targets []change.Target, subject string) *grabbed {
+func (cs *changes) grabTargets(targets []change.Target, subject string) *grabbed {
 	return &grabbed{subject: subject, send: func(cpus cpuset.Set, reason string) tea.Cmd {
-		return m.changes.begin(tune("place", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: reason}))
+		return cs.begin(tune("place", subject, targets, action.Tuning{Set: []attr.Setting{attr.SetAffinity(cpus)}, Reason: reason}))
 	}, spread: func(cpus cpuset.Set) tea.Cmd {
-		return m.changes.begin(tune("spread", subject, targets, action.Tuning{Strategy: place.Spread, Within: cpus}))
+		return cs.begin(tune("spread", subject, targets, action.Tuning{Strategy: place.Spread, Within: cpus}))
 	}}
 }
 
 // grab takes the rows that an action would act on, and gives the keys to the
 // core panel; the cursor begins on the least-loaded CPU.
-func (m *Model) grabRows() tea.Cmd { return m.chooser.grab(m.selectedRows()) }
+func (p *processView) grabRows() tea.Cmd { return p.chooser.grab(p.selectedRows()) }
 
 func (c *chooser) grab(g *grabbed) tea.Cmd {
 	if g == nil || c.model == nil {
@@ -235,18 +235,18 @@ func (c *chooser) chosenCPUs() cpuset.Set {
 }
 
 // isolate moves everything else off the chosen CPUs; include lets it use them again.
-func (m *Model) isolate() tea.Cmd { return m.divide("isolate", m.chooser.chosenCPUs(), nil) }
-func (m *Model) include() tea.Cmd { return m.divide("include", m.chooser.chosenCPUs(), nil) }
+func (c *chooser) isolate() tea.Cmd { return c.divide("isolate", c.chosenCPUs(), nil) }
+func (c *chooser) include() tea.Cmd { return c.divide("include", c.chosenCPUs(), nil) }
 
 // divide isolates or includes CPUs, and goes on with then once it is done.
-func (m *Model) divide(what string, cpus cpuset.Set, then func() tea.Cmd) tea.Cmd {
+func (c *chooser) divide(what string, cpus cpuset.Set, then func() tea.Cmd) tea.Cmd {
 	order := change.Order{Isolate: cpus.String()}
 	if what == "include" {
 		order = change.Order{Include: cpus.String()}
 	}
 	r := ordered(what, strings.ToLower(cpus.InWords()), order)
 	r.whole, r.then = true, then
-	return m.changes.begin(r)
+	return c.changes.begin(r)
 }
 
 func (a *result) divided(who string) string {
@@ -278,20 +278,20 @@ func stayingLines(i partition.Isolation) []dialog.Line {
 
 // isolateAndPlace isolates the CPUs that place would choose for the targets, and
 // then puts them there.
-func (m *Model) isolateAndPlace(p placing) tea.Cmd {
-	tuning, now := m.deps.Tuning, m.newest
+func (c *chooser) isolateAndPlace(p placing) tea.Cmd {
+	tuning, now := c.deps.Tuning, c.newest
 	return func() tea.Msg {
 		choices, err := tuning.Choose(now, p.targets, action.Tuning{Strategy: place.LeastLoaded})
 		if len(choices) == 0 {
-			return m.saying(bad, "isolate: "+firstLine(cmp.Or(err, errNoCPU)))
+			return c.saying(bad, "isolate: "+firstLine(cmp.Or(err, errNoCPU)))
 		}
 		var cpus cpuset.Set
-		for _, c := range choices {
-			cpus = cpus.Or(c.CPUs)
+		for _, one := range choices {
+			cpus = cpus.Or(one.CPUs)
 		}
 		return func() tea.Cmd {
-			return m.divide("isolate", cpus, func() tea.Cmd {
-				return m.grabTargets(p.targets, p.subject).send(cpus, "on CPUs isolated for it")
+			return c.divide("isolate", cpus, func() tea.Cmd {
+				return c.changes.grabTargets(p.targets, p.subject).send(cpus, "on CPUs isolated for it")
 			})
 		}
 	}

@@ -25,6 +25,7 @@ import (
 type processView struct {
 	*shared
 	*proctable.Table
+	chooser   *chooser
 	filtered  func(*field.Filter) // is told before another filter is shown
 	keep      func() tea.Cmd      // has layouts kept
 	layouts   *proctable.Layouts
@@ -35,9 +36,9 @@ type processView struct {
 	pinHint   pinHint
 }
 
-func newProcessView(s *shared, filtered func(*field.Filter), keep func() tea.Cmd) *processView {
+func newProcessView(s *shared, c *chooser, filtered func(*field.Filter), keep func() tea.Cmd) *processView {
 	d := s.deps.Options
-	p := &processView{shared: s, filtered: filtered, keep: keep, detail: detail.New(),
+	p := &processView{shared: s, chooser: c, filtered: filtered, keep: keep, detail: detail.New(),
 		layouts: proctable.NewLayouts(proctable.Layout{Columns: d.Columns, Sort: d.Sort, Filter: d.Filter}, d.Layouts)}
 	v := proctable.View{Threads: d.Threads}
 	p.layouts.Present().Apply(&v)

@@ -169,6 +169,10 @@ func inList(f func(*processView) tea.Cmd) handler {
 	return func(m *Model, _ string) tea.Cmd { return f(m.procs) }
 }
 
+func inIRQs(f func(*interrupts) tea.Cmd) handler {
+	return func(m *Model, _ string) tea.Cmd { return f(&m.irqs) }
+}
+
 func inPanel(f func(*chooser) tea.Cmd) handler {
 	return func(m *Model, _ string) tea.Cmd { return f(&m.chooser) }
 }
@@ -270,34 +274,34 @@ var groups = []struct {
 }{
 	// These change the tagged tasks, or the selected one.
 	{"Tune", []verb{
-		v("tune.pin", processes, "p", "Pin", "pin to the least-loaded CPU; says which and why", plain((*Model).pin)).changes("pin"),
+		v("tune.pin", processes, "p", "Pin", "pin to the least-loaded CPU; says which and why", inList((*processView).pin)).changes("pin"),
 		v("tune.place", processes, "o", "Place", "place: each strategy with the CPUs it would choose and why; a CPU, cache or node",
-			plain((*Model).askPlace)).changes("pin"),
+			inList((*processView).askPlace)).changes("pin"),
 		v("tune.grab", processes, "d", "Grab", "grab, to drop on a CPU, cache or node of the core panel; the mouse drags rows there",
-			plain((*Model).grabRows)).changes("pin"),
-		v("tune.affinity", processes, "a", "Affinity", "choose the CPUs it may run on", plain((*Model).askAffinity)).changes("pin"),
+			inList((*processView).grabRows)).changes("pin"),
+		v("tune.affinity", processes, "a", "Affinity", "choose the CPUs it may run on", inList((*processView).askAffinity)).changes("pin"),
 		v("tune.auto", processes, "R", "Race", "try placements in turn, keep the best if it is better than the kernel's choice; Enter keeps one now",
 			plain((*Model).startRace)).changes("auto"),
 		v("tune.nice.lower", processes, "f7 ]", "Nice -", "nice one lower: more CPU time", nices(-1)).changes("nice"),
 		v("tune.nice.raise", processes, "f8 [", "Nice +", "nice one higher: less CPU time", nices(1)).changes("nice"),
-		v("tune.policy", processes, "Y", "Policy", "scheduling policy and real-time priority", plain((*Model).askPolicy)).changes("policy"),
-		v("tune.ioprio", processes, "i", "I/O prio", "I/O priority", plain((*Model).askIOPrio)).changes("ionice"),
-		v("tune.signal", processes, "f9 k", "Signal", "send a signal", plain((*Model).askSignal)).changes(""),
+		v("tune.policy", processes, "Y", "Policy", "scheduling policy and real-time priority", inList((*processView).askPolicy)).changes("policy"),
+		v("tune.ioprio", processes, "i", "I/O prio", "I/O priority", inList((*processView).askIOPrio)).changes("ionice"),
+		v("tune.signal", processes, "f9 k", "Signal", "send a signal", inList((*processView).askSignal)).changes(""),
 		v("tune.undo", []action.Context{action.Processes, action.Cores, action.Panel, action.IRQs, action.Race}, "z", "Undo", "undo the last change",
 			plain(func(m *Model) tea.Cmd { return m.changes.undo() })).changes("undo").with(action.Undoable),
 	}},
 	// Interrupts are sent elsewhere with the keys that do so with tasks.
 	{"IRQs", []verb{
-		v("irqs.affinity", irqsView, "a", "Affinity", "choose the CPUs of the IRQ", plain((*Model).askIRQAffinity)).changes("irq move"),
-		v("irqs.place", irqsView, "o", "Place", "place: spread, the device's node, a CPU, cache or node", plain((*Model).askIRQPlace)).changes("irq move"),
+		v("irqs.affinity", irqsView, "a", "Affinity", "choose the CPUs of the IRQ", inIRQs((*interrupts).askAffinity)).changes("irq move"),
+		v("irqs.place", irqsView, "o", "Place", "place: spread, the device's node, a CPU, cache or node", inIRQs((*interrupts).askPlace)).changes("irq move"),
 		v("irqs.grab", irqsView, "d", "Grab", "grab, to drop on the core panel; the mouse drags there",
-			func(m *Model, _ string) tea.Cmd { return m.chooser.grab(m.grabIRQs(m.irqs.Targets())) }).changes("irq move"),
-		v("irqs.spread", irqsView, "s", "Spread", "spread the tagged ones, or all that are shown, one per CPU", plain((*Model).spreadIRQs)).changesAny("irq spread"),
-		v("irqs.reset", irqsView, "r", "Reset", "to the CPUs of new interrupts (default_smp_affinity)", plain((*Model).resetIRQs)).changes("irq reset"),
-		v("irqs.queue", irqsView, "e", "Queue", "RPS, XPS and RFS of the network queue", plain((*Model).askQueue)).changes("irq queues"),
+			func(m *Model, _ string) tea.Cmd { return m.chooser.grab(m.irqs.grabLines(m.irqs.Targets())) }).changes("irq move"),
+		v("irqs.spread", irqsView, "s", "Spread", "spread the tagged ones, or all that are shown, one per CPU", inIRQs((*interrupts).spreadShown)).changesAny("irq spread"),
+		v("irqs.reset", irqsView, "r", "Reset", "to the CPUs of new interrupts (default_smp_affinity)", inIRQs((*interrupts).reset)).changes("irq reset"),
+		v("irqs.queue", irqsView, "e", "Queue", "RPS, XPS and RFS of the network queue", inIRQs((*interrupts).askQueue)).changes("irq queues"),
 		v("irqs.open", irqsView, "enter", "Handler", "the task that handles the interrupt, among the processes",
 			plain((*Model).showHandler)),
-		v("irqs.filter", irqsView, `f4 \ /`, "Filter", "filter by words: number, handler, device, driver, queue, control", plain((*Model).askIRQFilter)),
+		v("irqs.filter", irqsView, `f4 \ /`, "Filter", "filter by words: number, handler, device, driver, queue, control", inIRQs((*interrupts).askFilter)),
 		v("irqs.sort", irqsView, "f6 < >", "Sort", "by the next column, or the one before", func(m *Model, key string) tea.Cmd { m.irqs.StepSort(key != "<"); return nil }),
 		v("irqs.invert", irqsView, "I", "Invert", "invert the order", does(func(m *Model) { m.irqs.Invert() })),
 		v("irqs.flows", irqsView, "f", "Flows", "what the process selected among the processes receives: on which CPUs its packets are handled and read, by which queue; again: hide it",
@@ -310,7 +314,7 @@ var groups = []struct {
 	// While the core panel has the keyboard: to choose CPUs, for what was grabbed or for the list.
 	{"Core panel", []verb{
 		v("panel.focus", []action.Context{action.Processes, action.Cores, action.IRQs, action.Panel}, "C", "CPUs",
-			"choose CPUs in the core panel; Esc returns to the list", plain((*Model).focusPanel)),
+			"choose CPUs in the core panel; Esc returns to the list", inList((*processView).focusPanel)),
 		v("panel.enter", panel, "enter", "OK", "drop what was grabbed on the CPUs under the cursor; else return to the list",
 			inPanel((*chooser).enterCPUs)),
 		v("panel.spread", panel, "s", "Spread", "spread what was grabbed over the CPUs under the cursor, one per CPU",
@@ -324,9 +328,9 @@ var groups = []struct {
 		v("panel.allowed", panel, "f", "On/may", "of ticked CPUs: tasks that are on them (a process by its first thread; H shows all), or all that may run there",
 			inPanel((*chooser).toggleMayRun)).with(action.NotGrabbed),
 		v("panel.isolate", panel, "I", "Isolate", "isolate the ticked CPUs, or those under the cursor: move tasks and IRQs off; lists what cannot be moved",
-			plain((*Model).isolate)).changes("isolate").with(action.NotGrabbed),
+			inPanel((*chooser).isolate)).changes("isolate").with(action.NotGrabbed),
 		v("panel.include", panel, "i", "Include", "include them again: restore what was moved off, deliberate pins as they were",
-			plain((*Model).include)).changes("include").with(action.NotGrabbed),
+			inPanel((*chooser).include)).changes("include").with(action.NotGrabbed),
 		v("panel.untick", panel, "U", "Untick", "untick all", inPanel((*chooser).untick)),
 		v("panel.number", panel, "0 1 2 3 4 5 6 7 8 9", "Jump", "jump to a CPU", func(m *Model, key string) tea.Cmd { return m.chooser.typeCPU(key) }),
 	}},

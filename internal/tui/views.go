@@ -157,15 +157,15 @@ func (m *Model) pinner() func(coresview.Target, cpuset.Set) tea.Cmd {
 	}
 }
 
-// askIRQFilter shows only matching interrupts while one types.
-func (m *Model) askIRQFilter() tea.Cmd {
-	now := m.irqs.Filter()
-	return m.dialogs.Push(dialog.NewPrompt("Filter", now, nil), func(o dialog.Outcome) tea.Cmd {
+// askFilter shows only matching interrupts while one types.
+func (v *interrupts) askFilter() tea.Cmd {
+	now := v.Filter()
+	return v.dialogs.Push(dialog.NewPrompt("Filter", now, nil), func(o dialog.Outcome) tea.Cmd {
 		text, _ := o.Value.(string)
 		if o.Canceled {
 			text = now
 		}
-		m.irqs.SetFilter(text)
+		v.SetFilter(text)
 		return nil
 	})
 }
