@@ -131,12 +131,11 @@ func (c *chooser) edge(last bool) {
 }
 
 func (c *chooser) typeCPU(digit string) tea.Cmd {
-	c.digits += digit
-	if n, err := strconv.Atoi(c.digits); err != nil || !c.deps.Topology.Online.Has(cpuset.CPU(n)) {
-		c.digits = digit // a new number
-	}
-	if n, err := strconv.Atoi(c.digits); err == nil && c.deps.Topology.Online.Has(cpuset.CPU(n)) {
-		c.pointAt(cpuset.CPU(n))
+	for _, c.digits = range []string{c.digits + digit, digit} { // the second is a new number
+		if n, err := strconv.Atoi(c.digits); err == nil && c.deps.Topology.Online.Has(cpuset.CPU(n)) {
+			c.pointAt(cpuset.CPU(n))
+			break
+		}
 	}
 	return c.forgetDigits()
 }

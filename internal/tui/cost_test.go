@@ -7,11 +7,12 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"piton/internal/sample"
+	"piton/internal/tui/screen"
 )
 
 func TestOwnCost(t *testing.T) {
 	onSmall(t, func(r *rig) {
-		r.m.cost.Metered()
+		r.m.cost.Meter = &screen.Meter{}
 		r.press("ctrl+o")
 		s := r.machine.Tick()
 		s.Late, s.Replaced, s.MovesLost = 3*time.Millisecond, 2, 5

@@ -101,7 +101,8 @@ type Saved struct {
 // keep is reverted. The error is screen.Run's: nil when the user quit.
 func Run(ctx context.Context, d Deps, o screen.Options) error {
 	m := New(d)
-	o.Meter = m.cost.Metered()
+	m.cost.Meter = &screen.Meter{}
+	o.Meter = m.cost.Meter
 	defer m.bench.Stop()
 	o.Filter = MouseFilter()
 	_, err := screen.Run(ctx, m, o)

@@ -170,14 +170,11 @@ func itoa(id kernel.TID) string { return strconv.Itoa(int(id)) }
 func (m *Model) showHelp() tea.Cmd {
 	var specs []action.Spec
 	in := m.context()
-	for _, v := range m.verbs { // the view's own come first
-		if slices.Contains(v.In, in) && len(v.Keys) > 0 {
-			specs = append(specs, v.spec)
-		}
-	}
-	for _, v := range m.verbs {
-		if v.Works(in) && !slices.Contains(v.In, in) && len(v.Keys) > 0 {
-			specs = append(specs, v.spec)
+	for _, own := range []bool{true, false} { // the view's own come first
+		for _, v := range m.verbs {
+			if v.Works(in) && slices.Contains(v.In, in) == own && len(v.Keys) > 0 {
+				specs = append(specs, v.spec)
+			}
 		}
 	}
 	about := []string{

@@ -10,6 +10,7 @@ import (
 
 	"piton/internal/action"
 	"piton/internal/field"
+	"piton/internal/group"
 	"piton/internal/tui/keymap"
 	"piton/internal/tui/proctable"
 	"piton/internal/tui/screen"
@@ -208,13 +209,8 @@ func nices(by int) handler {
 
 // layoutVerbs go to layouts, and change what there are.
 func layoutVerbs() []verb {
-	all := []verb{
-		v("layout.menu", processes, "", "Layouts", "layouts: choose, save under a name, rename, delete", inList((*processView).askLayout)),
-	}
-	for _, l := range proctable.BuiltIn() {
-		all = append(all, layoutVerb(l.Name))
-	}
-	return all
+	menu := v("layout.menu", processes, "", "Layouts", "layouts: choose, save under a name, rename, delete", inList((*processView).askLayout))
+	return append([]verb{menu}, group.Each(proctable.BuiltIn(), func(l proctable.Layout) verb { return layoutVerb(l.Name) })...)
 }
 
 func layoutVerb(name string) verb {
@@ -228,21 +224,17 @@ func layoutVerb(name string) verb {
 // columnVerbs are to show or hide each column: for the palette, and for keys of the
 // user's own. sortVerbs sort by each.
 func columnVerbs() []verb {
-	var all []verb
-	for _, c := range field.Columns {
-		all = append(all, v("column."+c.ID, processes, "", c.Title, "show or hide the column "+c.Title+": "+c.Help,
-			func(m *Model, _ string) tea.Cmd { return m.procs.toggleColumn(c.ID) }))
-	}
-	return all
+	return group.Each(field.Columns, func(c field.TaskColumn) verb {
+		return v("column."+c.ID, processes, "", c.Title, "show or hide the column "+c.Title+": "+c.Help,
+			func(m *Model, _ string) tea.Cmd { return m.procs.toggleColumn(c.ID) })
+	})
 }
 
 func sortVerbs() []verb {
-	var all []verb
-	for _, c := range field.Columns {
-		all = append(all, v("sort."+c.ID, processes, sortKeys[c.ID], "By "+c.Title, "sort by "+c.Title,
-			func(m *Model, _ string) tea.Cmd { return m.procs.sortBy(c.ID) }))
-	}
-	return all
+	return group.Each(field.Columns, func(c field.TaskColumn) verb {
+		return v("sort."+c.ID, processes, sortKeys[c.ID], "By "+c.Title, "sort by "+c.Title,
+			func(m *Model, _ string) tea.Cmd { return m.procs.sortBy(c.ID) })
+	})
 }
 
 // sortKeys are htop's, and one for migrations.

@@ -17,7 +17,7 @@ import (
 // Cost is what piton itself takes of the machine. The zero value is hidden.
 type Cost struct {
 	Shown         bool
-	meter         *screen.Meter // nil where what is written is not counted
+	Meter         *screen.Meter // counts what is written to the terminal; nil where that is not counted
 	bytes, frames uint64        // written to the terminal up to the last sample
 	bytesPerS     float64
 	framesPerS    float64
@@ -25,19 +25,13 @@ type Cost struct {
 	lost          uint64
 }
 
-// Metered is what has to count what is written to the terminal.
-func (c *Cost) Metered() *screen.Meter {
-	c.meter = &screen.Meter{}
-	return c.meter
-}
-
 // Note takes in the newest sample, shown or not: rates need two.
 func (c *Cost) Note(now *model.Model) {
 	c.lost += now.Sample.MovesLost + now.Sample.StepsLost + now.Sample.RunIntervalsLost
-	if c.meter == nil {
+	if c.Meter == nil {
 		return
 	}
-	bytes, frames := c.meter.Read()
+	bytes, frames := c.Meter.Read()
 	if s := now.Elapsed.Seconds(); s > 0 {
 		c.bytesPerS, c.framesPerS, c.metered = float64(bytes-c.bytes)/s, float64(frames-c.frames)/s, true
 	}
