@@ -3,8 +3,9 @@
 // figures come from internal/model, columns from internal/field, verbs and their
 // keys from internal/action, and every change goes through internal/action.
 //
-// Start at Model. Parts of the screen are plain structs in the packages below
-// this one; Update is the only place where their state changes.
+// Start at Model. Each view keeps its own state: processView and interrupts here, the
+// others in the packages below; chooser is the core panel, changes what was asked of the
+// machine. Update is the only place where their state changes.
 package tui
 
 import (

@@ -75,6 +75,10 @@ func TestOrder(t *testing.T) {
 	_, desc = l.Sorted()
 	assert.False(t, desc, "the same once more inverts")
 	assert.Equal(t, "1/4", l.Position(), "another order is shown from its top")
+	l.Order = func(id string, desc bool) { l.SetOrder(id, desc) }
+	l.SortBy("name")
+	id, _ = l.Sorted()
+	assert.Equal(t, "name", id, "the owner can")
 }
 
 func TestTheCursorFollowsItsObject(t *testing.T) {
