@@ -17,7 +17,9 @@ import (
 	"piton/internal/tui/theme"
 )
 
-// page is a view. It keeps its own state; the messages of its commands are functions that go on with what was found out (see handle).
+// page is a view. It keeps its own state; the messages of its commands are functions that
+// go on with what was found out (see handle). One may also have Back, which reports whether
+// it closed something, and Needs, which adds what a sample has to hold.
 type page interface {
 	lister
 	// Open is called each time the view is shown.
