@@ -68,6 +68,7 @@
 //	bench          studies, their runs and what they show: judged, in tables, compared with earlier ones
 //	bench/stats    rank tests and intervals (pure)
 //	search         which of several placements of a live process is kept, and when to look again (pure)
+//	why/facts      what is read of a target that waits, and what files alone tell
 //	watch          single migrations as they happen, and their sums; which thread wakes which
 //	rescue         real-time tasks that keep everything else from running
 //	field          the table of columns
@@ -89,6 +90,7 @@
 //	taskfacts      files, sockets and I/O of one process, when asked for
 //	topology       CPUs, cores, caches, nodes, from /sys
 //	child          processes of piton itself, and the lines that both ends speak
+//	why            why tasks waited for a CPU: causes, the verdict, what helps (pure)
 //	users          names of users and their numbers, of directory services too
 //	procfs         one file per /proc file, rooted at a path
 //	bpf            programs in the kernel: task walk, migrations, wakeups, who had each CPU

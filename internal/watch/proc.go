@@ -55,50 +55,54 @@ func (s *procSource) Read(b *Batch) error {
 // look calls each for every thread of the targets.
 func (s *procSource) look(each func(pid, tid kernel.TID, migrations uint64)) error {
 	s.next = make(map[kernel.TID]uint64, len(s.seen))
-	pids := s.targets.IDs
-	if s.targets.Scope == Tree {
-		var err error
-		if pids, err = Descendants(s.fs, pids); err != nil {
+	err := s.targets.EachThread(s.fs, func(pid, tid kernel.TID) error {
+		sched, err := s.fs.Sched(pid, tid)
+		if err == nil {
+			each(pid, tid, sched.Migrations)
+			s.next[tid] = sched.Migrations
+		}
+		return err
+	})
+	if err == nil {
+		s.seen = s.next
+	}
+	return err
+}
+
+// EachThread calls each for every thread that the targets cover now, and passes over those that have
+// ended. Descendants that it finds are targets from then on: one that loses its parent is still a
+// descendant.
+func (t *Targets) EachThread(fs procfs.FS, each func(pid, tid kernel.TID) error) (err error) {
+	if t.Scope == Tree {
+		if t.IDs, err = Descendants(fs, t.IDs); err != nil {
 			return err
 		}
-		s.targets.IDs = pids // one that loses its parent is still a descendant
 	}
-	for _, id := range pids {
-		if err := s.one(id, each); err != nil && !errors.Is(err, procfs.ErrGone) {
+	for _, id := range t.IDs {
+		pid, tids, err := t.threads(fs, id)
+		if err != nil && !errors.Is(err, procfs.ErrGone) {
 			return err
 		}
+		for _, tid := range tids {
+			if err := each(pid, tid); err != nil && !errors.Is(err, procfs.ErrGone) {
+				return err
+			}
+		}
 	}
-	s.seen = s.next
 	return nil
 }
 
-// one looks at the threads that a target's number covers.
-func (s *procSource) one(id kernel.TID, each func(pid, tid kernel.TID, migrations uint64)) error {
-	pid, tids := id, []kernel.TID{id}
-	if s.targets.Scope == Thread {
-		st, err := s.fs.Status(id)
-		if err != nil {
-			return err
-		}
-		pid = st.TGID
-	} else {
-		var err error
-		if tids, err = s.fs.Threads(id); err != nil {
-			return err
-		}
+// threads are those that a target's number covers, and their process.
+func (t *Targets) threads(fs procfs.FS, id kernel.TID) (pid kernel.TID, tids []kernel.TID, err error) {
+	if t.Scope != Thread {
+		tids, err = fs.Threads(id)
+		return id, tids, err
 	}
-	for _, tid := range tids {
-		sched, err := s.fs.Sched(pid, tid)
-		if errors.Is(err, procfs.ErrGone) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		each(pid, tid, sched.Migrations)
-		s.next[tid] = sched.Migrations
+	st, err := fs.Status(id)
+	if err != nil {
+		return 0, nil, err
 	}
-	return nil
+	return st.TGID, []kernel.TID{id}, nil
 }
 
 // Descendants returns the processes and all that descend from them, each once,

@@ -46,7 +46,7 @@ var autogroup = spec{
 	},
 	setBy: []string{"ananicy"},
 	risk: func(v *View, c Change) {
-		v.Warn(Note, "between sessions: %s", v.groupRule())
+		v.Warn(Note, "between sessions: %s", v.GroupRule())
 		underSchedExt("nice")(v, c)
 	},
 }

@@ -24,8 +24,8 @@ func (m *Machine) GroupMode() (mode place.GroupMode, assumed bool) {
 	return place.GroupsSMP, false
 }
 
-// groupRule is the rule of the GroupMode, in a sentence.
-func (m *Machine) groupRule() string {
+// GroupRule is the rule of the GroupMode, in a sentence.
+func (m *Machine) GroupRule() string {
 	mode, assumed := m.GroupMode()
 	if assumed {
 		return mode.Rule() + " (the default of Linux 7.3, assumed: cgroup_mode in debugfs cannot be read)"
@@ -38,13 +38,8 @@ func (m *Machine) groupRule() string {
 // compete by their own weights (task_wants_autogroup of kernel/sched/autogroup.c, sched(7)).
 func (m *Machine) TaskGroup(pid kernel.TID) (name string, auto bool) {
 	if g, err := m.Cgroup(pid, "cpu"); err == nil {
-		for path := g.Path; path != "/"; path = filepath.Dir(path) {
-			if !g.Unified {
-				return path, false
-			}
-			if _, err := tree.Stat(g.File(path, "cpu.weight")); err == nil {
-				return path, false
-			}
+		if name = g.Weighed(); name != "" {
+			return name, false
 		}
 	}
 	if on, err := m.Proc.Sysctl("kernel/sched_autogroup_enabled"); err != nil || on == 0 {
@@ -55,6 +50,19 @@ func (m *Machine) TaskGroup(pid kernel.TID) (name string, auto bool) {
 		name = ""
 	}
 	return name, name != ""
+}
+
+// Weighed is the nearest group, itself or above, that has a weight of its own; "" is the root group.
+func (g CgroupDir) Weighed() string {
+	for path := g.Path; path != "/"; path = filepath.Dir(path) {
+		if !g.Unified {
+			return path
+		}
+		if _, err := tree.Stat(g.File(path, "cpu.weight")); err == nil {
+			return path
+		}
+	}
+	return ""
 }
 
 // Autogrouped reports whether nice ranks the process within its session only.
@@ -89,9 +97,9 @@ func (m *Machine) Competition(pid kernel.TID) (where, rule string) {
 	}
 	switch name, auto := m.TaskGroup(pid); {
 	case auto:
-		return "in the autogroup of its session", m.groupRule()
+		return "in the autogroup of its session", m.GroupRule()
 	case name != "":
-		return "in the cgroup " + name, m.groupRule()
+		return "in the cgroup " + name, m.GroupRule()
 	}
 	return "", ""
 }
@@ -110,7 +118,7 @@ func riskGroup(v *View, c Change) {
 	default:
 		return
 	}
-	v.Warn(Note, "between groups: %s", v.groupRule())
+	v.Warn(Note, "between groups: %s", v.GroupRule())
 }
 
 // underSchedExt says that a sched_ext scheduler decides about what is set, if one runs the

@@ -1,0 +1,244 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+)
+
+// Words are what a cause is called, in text and JSON.
+var words = [Causes]string{"unknown", "self", "neighbour", "real time", "kernel", "host", "limit", "waking"}
+
+// String is "neighbour", "real time", …
+func (c Cause) String() string { return words[c] }
+
+// Answer says why a target waited, and what helps.
+type Answer struct {
+	Observation
+	Target  *Target
+	Slept   time.Duration
+	Rows    []Row     // by time, the longest first
+	Verdict Verdict   // the cause of most of the waiting
+	Tail    Verdict   // the cause of the longest waits, where that is another one
+	Mask    Remedy    // against Avoidable.Mask
+	Longest []Portion // of Observation.Longest
+}
+
+// Row is what was waited for one group, process or kind.
+type Row struct {
+	Waited
+	Name      string // "build.slice: cc1, 14"
+	Share     float64
+	Percent   int // of all rows, adding up to 100
+	Processes int // that ran
+	// Beside is, of a neighbour, the group that competes with one which the target is in: its weight
+	// counts. It is "" where the neighbour's tasks compete by themselves.
+	Beside   string
+	Limiting *Group
+	Remedy   Remedy
+}
+
+// Portion is a part of one wait.
+type Portion struct {
+	Name    string
+	Time    time.Duration
+	Percent int // adding up to 100
+}
+
+// Verdict is the answer in one word and a sentence.
+type Verdict struct {
+	Word     string // LIMIT, NEIGHBOUR, …; "" for none
+	Sentence string
+}
+
+// Explain makes the answer.
+func Explain(o Observation, t *Target) *Answer {
+	a := &Answer{Observation: o, Target: t, Slept: max(o.Span*time.Duration(o.Threads)-o.Ran-o.Waited, 0)}
+	if a.Rows = a.rows(); t.Lacking != "" {
+		a.Rows = a.known()
+	}
+	for i := range a.Rows {
+		a.Rows[i].Remedy = a.help(&a.Rows[i])
+	}
+	a.Mask = a.widen()
+	a.Longest = portions(o.Longest)
+	a.Verdict = a.verdict()
+	a.Tail = a.tail()
+	return a
+}
+
+// rows sums the parts up: neighbours by the group whose weight counts, real-time tasks by process, limits by group, others
+// by cause.
+func (a *Answer) rows() []Row {
+	type key struct {
+		Cause
+		group string
+		pid   kernel.TID
+	}
+	parts := map[key][]Waited{}
+	total := time.Duration(0)
+	for _, w := range a.By {
+		k := key{Cause: w.Cause}
+		switch w.Cause {
+		case Neighbour:
+			k.group = cmp.Or(a.beside(w.Group), w.Group)
+		case Limit:
+			k.group = w.Group
+		case RealTime:
+			k.pid = w.PID
+		}
+		parts[k] = append(parts[k], w)
+		total += w.Time
+	}
+	var rows []Row
+	for _, of := range parts {
+		rows = append(rows, a.row(of, total))
+	}
+	slices.SortFunc(rows, func(x, y Row) int {
+		return cmp.Or(cmp.Compare(y.Time, x.Time), cmp.Compare(x.Cause, y.Cause), cmp.Compare(x.Group, y.Group), cmp.Compare(x.PID, y.PID))
+	})
+	shares := make([]float64, len(rows))
+	for i := range rows {
+		shares[i] = rows[i].Share
+	}
+	for i, percent := range wholes(shares) {
+		rows[i].Percent = percent
+	}
+	return rows
+}
+
+// known are rows of what files alone say: limits that throttled, and threads that are too many.
+// Their shares are not known.
+func (a *Answer) known() (rows []Row) {
+	for i := range a.Target.Groups {
+		if g := &a.Target.Groups[i]; g.Throttled > 0 {
+			rows = append(rows, a.row([]Waited{{By: By{Cause: Limit, Group: g.Path}}}, 0))
+		}
+	}
+	if a.crowded() && !a.little() {
+		rows = append(rows, a.row([]Waited{{By: By{Cause: Self}}}, 0))
+	}
+	return rows
+}
+
+// beside is the group on the way to another one whose weight is compared with that of a group which
+// the target is in, "" where there is none.
+func (a *Answer) beside(group string) string {
+	return below(a.Target.Weighed[group], a.Target.Arena.Group)
+}
+
+// row sums parts up whose cause is the same.
+func (a *Answer) row(parts []Waited, total time.Duration) Row {
+	slices.SortStableFunc(parts, func(x, y Waited) int { return cmp.Compare(y.Time, x.Time) })
+	r := Row{Waited: Waited{By: parts[0].By}}
+	seen := map[kernel.TID]bool{}
+	for _, p := range parts {
+		r.Time, r.Waits, r.Waited.Longest = r.Time+p.Time, r.Waits+p.Waits, max(r.Waited.Longest, p.Longest)
+		r.Bins.Add(&p.Bins)
+		if p.PID != 0 && !seen[p.PID] {
+			seen[p.PID] = true
+			r.Processes++
+		}
+	}
+	if total > 0 {
+		r.Share = float64(r.Time) / float64(total)
+	}
+	switch r.Cause {
+	case Limit:
+		r.Limiting = a.Target.group(r.Group)
+	case Neighbour:
+		r.Beside = a.beside(r.Group)
+		r.Group = cmp.Or(r.Beside, r.Group)
+	}
+	r.Name = r.name(parts)
+	return r
+}
+
+// name says who or what it is.
+func (r *Row) name(parts []Waited) string {
+	switch r.Cause {
+	case Self:
+		return "own threads"
+	case Neighbour:
+		name := procfs.OwnerOf(r.Group) + ": " + r.Command
+		if r.Group == "" {
+			name = r.Command
+		}
+		if r.Processes > 1 {
+			return fmt.Sprintf("%s, %d", name, r.Processes)
+		}
+		return name
+	case RealTime:
+		return strings.TrimSpace(fmt.Sprintf("%s %s %d", r.class(), r.Command, r.PID))
+	case Kernel:
+		names := []string{r.Command}
+		if len(parts) > 1 {
+			names = append(names, strings.TrimPrefix(parts[1].Command, "softirq "))
+		}
+		return strings.Join(names, ", ")
+	case Host:
+		return "the hypervisor (steal)"
+	case Limit:
+		if g := r.Limiting; g != nil && g.Periods > 0 {
+			return fmt.Sprintf("%s, %d of %d periods", procfs.OwnerOf(r.Group), g.Throttled, g.Periods)
+		}
+		return procfs.OwnerOf(r.Group)
+	case Waking:
+		return "out of idle"
+	}
+	return "not known"
+}
+
+// class is "FIFO:50" or "DEADLINE".
+func (b By) class() string {
+	if b.Policy == kernel.FIFO || b.Policy == kernel.RR {
+		return fmt.Sprintf("%s:%d", b.Policy, b.Priority)
+	}
+	return b.Policy.String()
+}
+
+// portions name the parts of a wait.
+func portions(l LongestWait) []Portion {
+	var out []Portion
+	var shares []float64
+	for _, p := range l.Parts {
+		name := cmp.Or(p.Command, p.Cause.String())
+		switch p.Cause {
+		case Limit:
+			name = "limit of " + procfs.OwnerOf(p.Group)
+		case Self:
+			name = "own " + p.Command
+		}
+		if i := slices.IndexFunc(out, func(o Portion) bool { return o.Name == name }); i >= 0 {
+			out[i].Time += p.Time
+			shares[i] += float64(p.Time) / float64(max(l.Time, 1))
+			continue
+		}
+		out = append(out, Portion{Name: name, Time: p.Time})
+		shares = append(shares, float64(p.Time)/float64(max(l.Time, 1)))
+	}
+	for i, percent := range wholes(shares) {
+		out[i].Percent = percent
+	}
+	return out
+}
+
+// Waits are the bins of all waits.
+func (a *Answer) Waits() Bins {
+	all := a.Woken
+	all.Add(&a.Preempted)
+	return all
+}
+
+// PerThread is a part of the threads' time a second, as administrators of VMware know CPU Ready.
+func (a *Answer) PerThread(d time.Duration) float64 {
+	if a.Span <= 0 || a.Threads == 0 {
+		return 0
+	}
+	return d.Seconds() / a.Span.Seconds() / float64(a.Threads)
+}

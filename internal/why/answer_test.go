@@ -1,0 +1,153 @@
+package why
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"piton/internal/kernel"
+)
+
+// mixed is the observation of the help's example.
+func mixed() Observation {
+	part := func(by By, d time.Duration, waits uint64, longest time.Duration) Waited {
+		w := Waited{By: by, Time: d, Waits: waits, Longest: longest}
+		w.Bins[Bin(uint64(longest))] = waits
+		return w
+	}
+	cc1 := By{Cause: Neighbour, Group: "/build.slice/job", Command: "cc1", PID: 7}
+	as := By{Cause: Neighbour, Group: "/build.slice/job", Command: "as", PID: 8}
+	irq := By{Cause: Kernel, Command: "irq eth0-rx-3"}
+	o := Observation{Span: 10 * time.Second, Threads: 5, Ran: 19 * time.Second, Waited: 10500 * ms, By: []Waited{
+		part(irq, 200*ms, 700, 90*time.Microsecond), part(By{Cause: Kernel, Command: "softirq NET_RX"}, 115*ms, 300, 50*time.Microsecond),
+		part(cc1, 6*time.Second, 3000, 7*ms), part(as, 510*ms, 120, 12*ms),
+		part(By{Cause: Self, Command: "nginx", PID: 812}, 1890*ms, 1900, 4*ms), part(By{Cause: Limit, Group: "/web.slice"}, 945*ms, 41, 31*ms),
+		part(By{Cause: RealTime, Command: "rtapp", PID: 4711, Policy: kernel.FIFO, Priority: 50}, 630*ms, 600, 2*ms),
+		part(By{Cause: Waking}, 210*ms, 1700, 60*time.Microsecond),
+	}, Longest: LongestWait{TID: 815, CPU: 2, Time: 31 * ms, Parts: []Waited{
+		part(By{Cause: Limit, Group: "/web.slice"}, 28400*time.Microsecond, 1, 0), part(cc1, 2100*time.Microsecond, 1, 0), part(irq, 500*time.Microsecond, 1, 0)}}}
+	for _, w := range o.By {
+		o.Preempted.Add(&w.Bins)
+	}
+	return o
+}
+
+func TestExplain(t *testing.T) {
+	a := Explain(mixed(), target(t))
+	assert.Equal(t, Verdict{"NEIGHBOUR", "build.slice (cc1, 2 processes) took 62 % of its waiting."}, Verdict{a.Verdict.Word, a.Verdict.Sentence})
+	assert.Equal(t, Verdict{"LIMIT", "41 of its 41 longest waits are the CPU limit of web.slice (50 % of a CPU)."}, a.Tail)
+	var names []string
+	percent, share := 0, 0.0
+	for _, r := range a.Rows {
+		names = append(names, r.Name)
+		percent, share = percent+r.Percent, share+r.Share
+	}
+	assert.Equal(t, []string{"build.slice: cc1, 2", "own threads", "web.slice, 41 of 100 periods", "FIFO:50 rtapp 4711", "irq eth0-rx-3, NET_RX", "out of idle"}, names)
+	assert.Equal(t, 100, percent)
+	assert.InDelta(t, 1, share, 1e-9)
+	assert.Equal(t, 20500*ms, a.Slept)
+	assert.InDelta(t, 0.21, a.PerThread(a.Waited), 1e-9)
+	assert.Equal(t, []Portion{{"limit of web.slice", 28400 * time.Microsecond, 92}, {"cc1", 2100 * time.Microsecond, 7},
+		{"irq eth0-rx-3", 500 * time.Microsecond, 1}}, a.Longest)
+}
+
+func TestVerdicts(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		o    Observation
+		in   func(*Target)
+		word string
+		text string
+	}{
+		{"limit", waited(By{Cause: Limit, Group: "/web.slice"}, 30*ms), nil, "LIMIT", "the CPU limit of web.slice (50 % of a CPU) took 100 % of its waiting."},
+		{"limit that is not kept", waited(By{Cause: Limit, Group: "/web.slice"}, 30*ms), func(g *Target) {
+			g.Machine.SchedExt, g.Groups[1].Throttled = "scx_x", 0
+		}, "UNKNOWN", "the cause of its waiting is not known."},
+		{"neighbour", waited(By{Cause: Neighbour, Group: "/", Command: "cc1"}, 30*ms), nil, "NEIGHBOUR", "cc1 took 100 % of its waiting."},
+		{"self", waited(By{Cause: Self}, 30*ms), nil, "SELF", "its own threads took 100 % of its waiting."},
+		{"host", waited(By{Cause: Host}, 30*ms), nil, "HOST", "the hypervisor, which ran something else (steal), took 100 % of its waiting."},
+		{"real time", waited(By{Cause: RealTime, Command: "rtapp", PID: 3, Policy: kernel.RR, Priority: 1}, 30*ms), nil, "REALTIME", "rtapp 3 (RR:1) took 100 % of its waiting."},
+		{"kernel", waited(By{Cause: Kernel, Command: "softirq NET_RX"}, 30*ms), nil, "KERNEL", "the kernel (softirq NET_RX) took 100 % of its waiting."},
+		{"waking", waited(By{Cause: Waking}, 30*ms), nil, "WAKING", "CPUs coming out of idle took 100 % of its waiting."},
+		{"unknown", waited(By{}, 30*ms), nil, "UNKNOWN", "what is not known took 100 % of its waiting."},
+		{"mask", avoidable(Avoidable{Mask: time.Second}), nil, "MASK", "for 50 % of its waiting a CPU was idle that its mask (0-1) excludes."},
+		{"cpuset", avoidable(Avoidable{Cpuset: time.Second}), nil, "MASK", "for 50 % of its waiting a CPU was idle that its cpuset (0-7) excludes."},
+		{"mostly not by the mask", avoidable(Avoidable{Mask: 999 * ms}), nil, "SELF", "its own threads took 100 % of its waiting."},
+		{"runs", Observation{Span: time.Second, Threads: 1, Ran: 990 * ms, Waited: 4 * ms}, nil, Nothing, "it waited 0.4 % of the time; it runs 99 %."},
+		{"sleeps", Observation{Span: time.Second, Threads: 1, Ran: ms, Waited: 4 * ms}, func(g *Target) { g.Sleeps = "futex_wait" }, Nothing,
+			"it waited 0.4 % of the time; it sleeps: futex_wait."},
+		{"sleeps, and waits long at times", rare(), nil, "SELF", "its own threads took 100 % of its waiting."},
+		{"one of many threads", Observation{Span: time.Second, Threads: 1000, Ran: 500 * ms, Waited: 500 * ms, By: []Waited{{By: By{Cause: Self}, Time: 500 * ms}}}, nil,
+			"SELF", "its own threads took 100 % of its waiting."},
+		{"gone", Observation{Span: time.Second}, nil, Nothing, "no thread of it was seen."},
+		{"files", Observation{Span: time.Second, Threads: 1, Ran: 500 * ms, Waited: 200 * ms}, func(g *Target) { g.Lacking = "needs CAP_BPF" }, "UNKNOWN",
+			"it waited 20 % of the time; what for is not known: needs CAP_BPF"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := target(t)
+			if c.in != nil {
+				c.in(g)
+			}
+			assert.Equal(t, Verdict{c.word, c.text}, Explain(c.o, g).Verdict)
+		})
+	}
+}
+
+func avoidable(of Avoidable) Observation {
+	o := waited(By{Cause: Self}, 30*ms)
+	o.Avoidable = of
+	return o
+}
+
+// rare waits of 12 ms are 0.4 % of the time.
+func rare() Observation {
+	w := Waited{By: By{Cause: Self}, Time: 36 * ms, Waits: 3, Longest: 12 * ms}
+	w.Bins[Bin(uint64(12*ms))] = 3
+	return Observation{Span: 9 * time.Second, Threads: 1, Ran: ms, Waited: 36 * ms, By: []Waited{w}, Woken: w.Bins}
+}
+
+func TestAvoidableHasACommand(t *testing.T) {
+	g := target(t)
+	g.Flags = []string{"--tree"}
+	o := avoidable(Avoidable{Mask: time.Second})
+	assert.Equal(t, none, Explain(o, g).Mask, "the limit is the wall")
+	g.Groups[1].Throttled = 0
+	assert.Equal(t, "piton pin nginx --cpu 0-7 --tree", Explain(o, g).Mask.Text)
+	assert.Equal(t, none, Explain(waited(By{Cause: Self}, ms), g).Mask)
+}
+
+func TestFilesAlone(t *testing.T) {
+	g := target(t)
+	g.Lacking = "needs CAP_BPF"
+	a := Explain(Observation{Span: 10 * time.Second, Threads: 5, Ran: time.Second, Waited: time.Second}, g)
+	var names []string
+	for _, r := range a.Rows {
+		names = append(names, r.Name+": "+r.Remedy.Text)
+		assert.Zero(t, r.Share)
+	}
+	assert.Equal(t, []string{"web.slice, 41 of 100 periods: piton quota cgroup:web.slice 50% --burst 1ms", "own threads: 5 threads on 2 allowed CPUs"}, names)
+	assert.Empty(t, a.Tail)
+}
+
+func TestQuantile(t *testing.T) {
+	var b Bins
+	assert.Zero(t, b.Quantile(0.5, time.Second))
+	for us := range uint64(1000) {
+		b[Bin(us*1000)]++
+	}
+	assert.InDelta(t, 500, b.Quantile(0.5, time.Second).Microseconds(), 500*0.13, "within a bin of an eighth to a quarter")
+	assert.InDelta(t, 990, b.Quantile(0.99, time.Second).Microseconds(), 990*0.13)
+	assert.Equal(t, 600*time.Microsecond, b.Quantile(1, 600*time.Microsecond), "none was longer")
+	assert.EqualValues(t, 1000, b.Count())
+	assert.Len(t, b.Octaves(), 11, "1,000 µs is below the tenth octave's end")
+	var last Bins
+	last[len(last)-1] = 1
+	assert.Equal(t, time.Hour, last.Quantile(0.5, 2*time.Hour).Truncate(time.Hour)+time.Hour, "the last bin has no middle")
+}
+
+func TestWholes(t *testing.T) {
+	assert.Equal(t, []int{34, 33, 33}, wholes([]float64{1. / 3, 1. / 3, 1. / 3}))
+	assert.Equal(t, []int{92, 7, 1}, wholes([]float64{0.916, 0.068, 0.016}))
+	assert.Empty(t, wholes(nil))
+}

@@ -1,0 +1,299 @@
+// Package facts reads what package why needs to know of a target, from files: where it competes,
+// what limits it, and who its rivals are. Without eBPF it observes what files alone tell, too.
+//
+// It changes nothing. Start at Open.
+package facts
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"piton/internal/change/attr"
+	"piton/internal/cpuset"
+	"piton/internal/irq"
+	"piton/internal/kernel"
+	"piton/internal/place"
+	"piton/internal/procfs"
+	"piton/internal/watch"
+	"piton/internal/why"
+)
+
+// Reader follows a target from when it was opened.
+type Reader struct {
+	fs      procfs.FS
+	m       *attr.Machine
+	targets watch.Targets
+	began   time.Duration
+	threads map[kernel.TID]procfs.Schedstat // when they were last read
+	sum     procfs.Schedstat                // grown, over all threads
+	groups  []group
+	pressed time.Duration
+}
+
+// group is a control group of the target when it was opened.
+type group struct {
+	attr.CgroupDir
+	stat procfs.CPUStat
+}
+
+// Open begins; the first error is that of the first file which is needed.
+func Open(fs procfs.FS, t watch.Targets) (*Reader, error) {
+	r := &Reader{fs: fs, m: attr.NewMachine(attr.Sources{Proc: fs}), targets: t, pressed: -1,
+		threads: map[kernel.TID]procfs.Schedstat{}}
+	if err := r.look(); err != nil {
+		return nil, err
+	}
+	r.sum, r.began = procfs.Schedstat{}, kernel.Monotonic()
+	r.groups = r.chain()
+	if len(r.groups) > 0 {
+		if stalled, err := r.groups[0].CPUStalled(r.groups[0].Path); err == nil {
+			r.pressed = stalled
+		}
+	}
+	return r, nil
+}
+
+// Every is how often Look has to be called: what a thread does between the last look and its end
+// is not seen.
+const Every = 250 * time.Millisecond
+
+// Look adds what the threads have done since the last time; left is whether there still is one.
+func (r *Reader) Look() (left bool, err error) {
+	err = r.look()
+	return len(r.threads) > 0, err
+}
+
+func (r *Reader) look() error {
+	next := make(map[kernel.TID]procfs.Schedstat, len(r.threads))
+	err := r.targets.EachThread(r.fs, func(pid, tid kernel.TID) error {
+		st, err := r.fs.Schedstat(pid, tid)
+		if err != nil {
+			return err
+		}
+		before := r.threads[tid]
+		if st.RunNs < before.RunNs || st.Slices < before.Slices { // the number is another thread's now
+			before = procfs.Schedstat{}
+		}
+		r.sum.RunNs += st.RunNs - before.RunNs
+		r.sum.RunDelayNs += st.RunDelayNs - min(before.RunDelayNs, st.RunDelayNs)
+		r.sum.Slices += st.Slices - before.Slices
+		next[tid] = st
+		return nil
+	})
+	if err == nil {
+		r.threads = next
+	}
+	return err
+}
+
+// Observe is what files tell since Open: sums without causes.
+func (r *Reader) Observe() why.Observation {
+	return why.Observation{Span: kernel.Monotonic() - r.began, Threads: len(r.threads),
+		Ran: time.Duration(r.sum.RunNs), Waited: time.Duration(r.sum.RunDelayNs)}
+}
+
+// mostProcesses is of how many processes of the target the control groups are read.
+const mostProcesses = 64
+
+// chain are the groups of the cpu controller that the target is in, the first process's first, each
+// with its ancestors, without the root.
+func (r *Reader) chain() (out []group) {
+	for _, pid := range r.processes() {
+		dir, err := r.m.Cgroup(pid, "cpu")
+		if err != nil {
+			continue
+		}
+		for path := dir.Path; strings.Trim(path, "/") != "" && dir.Has(path); path = path[:strings.LastIndexByte(path, '/')] {
+			if slices.ContainsFunc(out, func(g group) bool { return g.Path == path }) {
+				break // and so are its ancestors
+			}
+			g := group{CgroupDir: attr.CgroupDir{CgroupMount: dir.CgroupMount, Path: path}}
+			g.stat, _ = g.CPUStat(path) // 0 where the group counts nothing
+			out = append(out, g)
+		}
+	}
+	return out
+}
+
+// processes are some of the target's, in the order of their numbers.
+func (r *Reader) processes() (pids []kernel.TID) {
+	_ = r.targets.EachThread(r.fs, func(pid, _ kernel.TID) error { // what cannot be read is left out
+		if len(pids) < mostProcesses && !slices.Contains(pids, pid) {
+			pids = append(pids, pid)
+		}
+		return nil
+	})
+	return pids
+}
+
+// Target is what is known of the target now, and of those that had the CPU meanwhile.
+func (r *Reader) Target(o *why.Observation) *why.Target {
+	t := &why.Target{Slices: r.sum.Slices, Pressure: -1, Rivals: map[kernel.TID]why.Rival{}, Weighed: map[string]string{},
+		Weights: map[string]int{}, IRQs: map[string]why.IRQ{}}
+	r.machine(t)
+	r.readThreads(t)
+	r.readGroups(t)
+	if pids := r.processes(); len(pids) > 0 {
+		group, auto := r.m.TaskGroup(pids[0])
+		if auto {
+			t.Arena.Autogroup = group
+		} else {
+			t.Arena.Group = group
+		}
+		r.weigh(t, group)
+		t.Owner = r.owner(pids)
+	}
+	for i := range o.By {
+		r.rival(t, &o.By[i].By)
+	}
+	return t
+}
+
+func (r *Reader) machine(t *why.Target) {
+	t.Machine.Online, _ = r.m.Online()
+	t.Machine.Isolated, _ = attr.ReadCPUs(r.fs.Root(), "isolated")
+	t.Machine.SchedExt = r.m.SchedExt()
+	mode, _ := r.m.GroupMode()
+	t.Machine.Rule, t.Machine.PerTask = r.m.GroupRule(), mode == place.GroupsConcur || mode == place.GroupsTasks
+	root := r.m.EUID() == 0
+	t.Rights = why.Rights{Tasks: r.m.Has(kernel.CapSysNice), Groups: root || r.m.Has(kernel.CapDACOverride), IRQs: root || r.m.Has(kernel.CapDACOverride)}
+}
+
+// readThreads reads what the threads may use, and where most of them sleep.
+func (r *Reader) readThreads(t *why.Target) {
+	sets := map[kernel.TID]cpuset.Set{} // by process
+	asleep := map[string]int{}
+	_ = r.targets.EachThread(r.fs, func(pid, tid kernel.TID) error { // what cannot be read is left out
+		st, err := r.fs.ThreadStatus(pid, tid)
+		if err != nil {
+			return err
+		}
+		set, known := sets[pid]
+		if !known {
+			set = r.cpuset(pid, t.Machine.Online)
+			sets[pid] = set
+		}
+		t.Threads = append(t.Threads, why.Thread{TID: tid, PID: pid, Allowed: st.CPUsAllowed.And(t.Machine.Online), Cpuset: set})
+		if name, err := r.fs.File(strconv.Itoa(int(pid)), "task", strconv.Itoa(int(tid)), "wchan"); err == nil && string(name) != "0" {
+			asleep[string(name)]++
+		}
+		return nil
+	})
+	for name, n := range asleep {
+		if n > asleep[t.Sleeps] || n == asleep[t.Sleeps] && name < t.Sleeps {
+			t.Sleeps = name
+		}
+	}
+}
+
+// cpuset is what a process's control group allows, all where that cannot be read.
+func (r *Reader) cpuset(pid kernel.TID, online cpuset.Set) cpuset.Set {
+	set, _, err := r.m.Cpuset(pid)
+	if err != nil || set.Empty() {
+		return online
+	}
+	return set.And(online)
+}
+
+func (r *Reader) readGroups(t *why.Target) {
+	for _, g := range r.groups {
+		limit, _ := g.CPULimit(g.Path) // none where it cannot be read
+		now, err := g.CPUStat(g.Path)
+		if err != nil {
+			now = g.stat
+		}
+		t.Groups = append(t.Groups, why.Group{Path: g.Path, Limit: limit, CPUStat: now.Since(g.stat)})
+	}
+	if len(r.groups) == 0 || r.pressed < 0 {
+		return
+	}
+	if stalled, err := r.groups[0].CPUStalled(r.groups[0].Path); err == nil {
+		t.Pressure = stalled - r.pressed
+	}
+}
+
+// weigh reads the weights of a group and its ancestors.
+func (r *Reader) weigh(t *why.Target, path string) {
+	if len(r.groups) == 0 {
+		return
+	}
+	g := r.groups[0]
+	for ; strings.HasPrefix(path, "/") && path != "/" && g.Has(path); path = path[:strings.LastIndexByte(path, '/')] {
+		file, unit := "cpu.weight", 100
+		if !g.Unified {
+			file, unit = "cpu.shares", 1024
+		}
+		weight, err := g.Number(path, file)
+		if err != nil {
+			continue
+		}
+		if idle, err := g.Number(path, "cpu.idle"); err == nil && idle != 0 {
+			weight = 0
+		}
+		t.Weights[path] = weight * 100 / unit
+	}
+}
+
+// owner is the unit, container or group of processes, "" where they differ.
+func (r *Reader) owner(pids []kernel.TID) (owner string) {
+	for _, pid := range pids {
+		groups, err := r.fs.Cgroup(pid)
+		if err != nil {
+			continue
+		}
+		of := procfs.OwnerOf(groups.Main())
+		if owner = cmp.Or(owner, of); of != owner {
+			return ""
+		}
+	}
+	return strings.Trim(owner, "/")
+}
+
+// rival reads about one who had the CPU.
+func (r *Reader) rival(t *why.Target, b *why.By) {
+	if name, is := strings.CutPrefix(b.Command, "irq "); is && b.Cause == why.Kernel {
+		r.interrupt(t, b.Command, name)
+		return
+	}
+	if b.Cause != why.Neighbour && b.Cause != why.RealTime && b.Cause != why.Kernel {
+		return
+	}
+	if _, known := t.Weighed[b.Group]; !known && len(r.groups) > 0 && r.groups[0].Unified && b.Cause == why.Neighbour {
+		t.Weighed[b.Group] = attr.CgroupDir{CgroupMount: r.groups[0].CgroupMount, Path: cmp.Or(b.Group, "/")}.Weighed()
+		r.weigh(t, t.Weighed[b.Group])
+	}
+	st, err := r.fs.Stat(b.PID)
+	if err != nil || b.PID == 0 {
+		return
+	}
+	status, err := r.fs.Status(b.PID)
+	if err != nil {
+		return
+	}
+	rival := why.Rival{Nice: int(st.Nice), Bound: st.Flags&procfs.FlagNoSetAffinity != 0, Allowed: status.CPUsAllowed,
+		Cpuset: r.cpuset(b.PID, t.Machine.Online)}
+	group, auto := r.m.TaskGroup(b.PID)
+	if auto {
+		rival.Autogroup = group
+	} else if _, known := t.Weighed[b.Group]; !known && b.Cause == why.Neighbour {
+		t.Weighed[b.Group] = group
+		r.weigh(t, group)
+	}
+	t.Rivals[b.PID] = rival
+}
+
+// interrupt finds a line by its number or its handler's name.
+func (r *Reader) interrupt(t *why.Target, command, name string) {
+	table, err := irq.NewMonitor(r.fs.Root()).Table()
+	if err != nil {
+		return
+	}
+	lines, _ := table.Choose([]string{name}) // none matches: it is not known
+	if len(lines) == 1 {
+		control := lines[0].Control
+		t.IRQs[command] = why.IRQ{Number: lines[0].Number, Bound: control == irq.Managed || control == irq.Fixed}
+	}
+}
