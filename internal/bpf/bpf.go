@@ -2,7 +2,8 @@
 // it: all tasks of the machine in one pass (Walk), every migration (Migrations
 // counts them, Moves reports them one by one), who had each CPU for how long
 // (Ledger), which thread wakes which (Wakes), on which CPUs packets are handled and read
-// (Flows), what processes do (Work), and which begin, execute and end (ProcEvents). It decides nothing and computes no rates.
+// (Flows), what processes do (Work), and which begin, execute and end (ProcEvents).
+// Package waits below it sees what tasks wait for. It decides nothing and computes no rates.
 //
 // Each subject is an object of its own that is loaded when it is opened and
 // leaves nothing in the kernel after Close. Opening needs CAP_BPF and

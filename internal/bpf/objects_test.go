@@ -25,7 +25,7 @@ var embedded = map[string]*[]byte{
 // committed are all objects, those of the laboratory too: their paths without the ending.
 func committed(t *testing.T) (paths []string) {
 	t.Helper()
-	for _, glob := range []string{"*_bpfel.o", "../lab/*/*_bpfel.o"} {
+	for _, glob := range []string{"*_bpfel.o", "*/*_bpfel.o", "../lab/*/*_bpfel.o"} {
 		found, err := filepath.Glob(glob)
 		require.NoError(t, err)
 		for _, path := range found {
@@ -69,7 +69,7 @@ func TestObjectsAreOfTheseSources(t *testing.T) {
 	clang, want := readSums(t)
 	assert.NotEmpty(t, clang)
 	got := map[string]string{}
-	for _, glob := range []string{"generate.sh", "c/*", "../lab/c/*", "*_bpfel.o", "../lab/*/*_bpfel.o"} {
+	for _, glob := range []string{"generate.sh", "c/*", "../lab/c/*", "*_bpfel.o", "*/*_bpfel.o", "../lab/*/*_bpfel.o"} {
 		paths, err := filepath.Glob(glob)
 		require.NoError(t, err)
 		for _, path := range paths {

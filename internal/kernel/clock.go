@@ -37,6 +37,13 @@ func Monotonic() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
+// ThreadCPU returns the CPU time of the calling thread.
+func ThreadCPU() time.Duration {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
+	return time.Duration(ts.Nano())
+}
+
 // Boottime returns the time of CLOCK_BOOTTIME: since boot, sleep included.
 func Boottime() time.Duration {
 	var ts unix.Timespec

@@ -4,7 +4,9 @@
 package why
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 	"time"
 
 	"piton/internal/cpuset"
@@ -43,6 +45,11 @@ type Waited struct {
 	Waits   uint64        // waits with such a part
 	Longest time.Duration // longest such part
 	Bins    Bins          // of these parts
+}
+
+// SortWaited puts those that took the longest first.
+func SortWaited(all []Waited) {
+	slices.SortFunc(all, func(a, b Waited) int { return cmp.Compare(b.Time, a.Time) })
 }
 
 // Avoidable is the time waited while another CPU was idle, in lower bounds.

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+// What waits.c keeps, and what it reads of the kernel: tasks' control groups, limits, and who has
+// a CPU.
+#pragma once
+#include "kernel.h"
+
+enum { // sizes; also in layout.go
+	STAYS = 2048,
+	PARTS = 16,
+	BINS = 96,
+	LIMITS = 4,
+};
+enum { LEVELS = 12, NESTED = 16 }; // of control groups that are looked at
+enum { PF_KTHREAD = 0x00200000 };
+enum { BPF_MAP_TYPE_TASK_STORAGE = 29, BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
+enum { SCHED_FIFO = 1, SCHED_RR = 2, SCHED_DEADLINE = 6 };
+enum cause { UNKNOWN, SELF, NEIGHBOUR, REALTIME, KERNEL, HOST, LIMIT, WAKING, CAUSES }; // why.Cause
+enum interrupt { NO_INTERRUPT, IRQ, SOFTIRQ };
+enum occupant { UNSEEN, IDLE, USER, KTHREAD };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kernfs_node {
+	u64 id;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1]; // really one a controller
+	struct cgroup *dfl_cgrp; // in the hierarchy of version 2
+};
+
+struct task_group {
+	struct cgroup_subsys_state css;
+};
+
+struct rq___waits {
+	u64 clock, clock_pelt; // ns
+	unsigned long lost_idle_time;
+	int online;
+	u64 prev_steal_time_rq; // CONFIG_PARAVIRT_TIME_ACCOUNTING
+};
+
+struct cfs_rq___waits {
+	struct rq___waits *rq;
+	struct task_group *tg;
+	int runtime_enabled; // it has a limit of its own; CONFIG_CFS_BANDWIDTH
+	int throttle_count;
+	u64 throttled_clock_pelt, throttled_clock_pelt_time; // Linux 5.19
+	u64 throttled_clock_self, throttled_clock_self_time; // Linux 6.6
+};
+
+struct sched_entity___waits {
+	u64 sum_exec_runtime;
+	struct cfs_rq___waits *cfs_rq;
+	struct sched_entity___waits *parent;
+};
+
+struct sched_info___waits {
+	unsigned long long run_delay, last_queued; // ns; last_queued is 0 while the task is not queued
+};
+
+struct task_struct___waits {
+	struct sched_entity___waits se;
+	struct sched_info___waits sched_info;
+	struct css_set *cgroups;
+	bool throttled; // Linux 6.18: it was taken off the queue for a limit
+};
+
+struct cpuset___pointer {
+	struct cpumask *effective_cpus; // CONFIG_CPUMASK_OFFSTACK
+};
+
+struct cpuset___array {
+	struct cpumask effective_cpus[1];
+};
+
+enum cgroup_subsys_id { // the loader puts in the kernel's own
+	cpuset_cgrp_id = 0,
+	cpu_cgrp_id = 1,
+};
+
+#pragma clang attribute pop
+
+#define ours(t) ((struct task_struct___waits *)(t))
+#define controller(id) ((u64)__builtin_preserve_enum_value(*(enum cgroup_subsys_id *)id, 1))
+#define controller_exists(id) __builtin_preserve_enum_value(*(enum cgroup_subsys_id *)id, 0)
+
+struct key { // rowKey in layout.go
+	u64 group; // of the task, or whose limit it was
+	u32 id;    // process, or number of the interrupt
+	u8 cause, policy, priority, interrupt;
+};
+_Static_assert(sizeof(struct key) == 16, "rowKey in layout.go");
+
+struct name {
+	u64 comm[2];
+};
+
+struct part { // waitPart in layout.go; of one wait
+	struct key key;
+	u64 ns, told; // and how much of it is in the table already
+	struct name name;
+};
+
+struct row { // rowValue in layout.go
+	u64 ns, waits, longest;
+	struct name name;
+	u32 bins[BINS];
+};
+
+struct rows { // preallocated: the run queue's lock is held here
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 2048);
+	__uint(key_size, sizeof(struct key));
+	__uint(value_size, sizeof(struct row));
+};
+
+struct { // the table that is added to; reading exchanges it
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__array(values, struct rows);
+} tables SEC(".maps");
+
+struct stay { // of one task on a CPU; it ends when the next begins
+	u64 start, group;
+	struct name name;
+	u32 tid, tgid;
+	u32 irq_ns, softirq_ns, steal_ns;
+	u16 irq; // the longest one
+	u8 softirq, occupant, policy, priority, pad[6];
+};
+_Static_assert(sizeof(struct stay) == 64, "a cache line");
+
+struct limits { // of the groups that a task is in
+	u64 leaf;                     // for how long its queue was throttled, by whomever, ns
+	u64 clock[LIMITS], group[LIMITS]; // the same at each level that has a limit, the innermost first
+	u32 n, pad;
+};
+
+struct watch { // what is known of a watched task; the scheduler orders who writes
+	u64 delay;  // its run delay, as far as it is accounted
+	u64 ran;    // its sum_exec_runtime, as far as it is accounted
+	u64 waited; // of the wait that goes on, before it was moved
+	u64 rest[CAUSES]; // parts of it for which there was no room
+	struct part parts[PARTS];
+	struct limits begun, fresh;
+	u64 limit_group; // whose limit it was
+	u32 used;
+	u8 known, preempted, limited, pad; // limited: begun is that of the wait that goes on
+	u32 held, ended;              // the walk accounts the wait that goes on; which ended meanwhile
+};
+
+struct longest { // longestWait in layout.go
+	u64 ns, end;
+	u32 window, tid, cpu, used;
+	u64 rest[CAUSES];
+	struct part parts[PARTS];
+};
+
+enum excluded { MISSED, BY_MASK, BY_CPUSET, EXCLUDED }; // why a task did not run on an idle CPU
+
+struct totals { // totals in layout.go; since loading
+	u64 ran, avoidable[EXCLUDED];
+	u64 bins[2][BINS]; // woken, preempted
+	struct longest longest[2]; // of even and odd windows
+};
+
+struct cpu { // cpuHead in layout.go up to the ring; only its own CPU writes
+	struct totals totals;
+	u64 cost;
+	u64 left_out; // time for which it was idle and excluded, ns; all CPUs add
+	u64 idle_since, idle_from, idle_to; // idle now (0: not), and the time before that
+	u64 rq; // address of its run queue
+	u64 runs;
+	u64 offset; // CLOCK_MONOTONIC less the run queue's clock
+	u64 irq_since, irqs_ns, softirq_since, softirq_irqs, steal;
+	u32 irq_longest, softirq_longest; // of the present stay, ns
+	u32 head, pad;
+	struct stay ring[STAYS];
+};
+
+struct { // by CPU; the loader sets the number of entries
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct cpu);
+} cpus SEC(".maps");
+
+struct open_waits { // openWaits in layout.go; of the walk
+	struct totals totals;
+	u32 threads, window; // watched ones, at the end of the window
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct open_waits);
+} open_waits SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct watch);
+} watched SEC(".maps");
+
+struct target { // targetID in layout.go
+	u64 id;
+	u64 kind;
+};
+enum { THREAD, PROCESS, GROUP };
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, struct target);
+	__type(value, u8);
+} targets SEC(".maps");
+
+struct { // a row of zeros: it is too large for the stack
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct row);
+} blank SEC(".maps");
+
+u64 lost;       // switches that were not reported
+u64 unlisted;   // parts for which there was no room in the table
+u64 unlisted_ns;
+u64 unwatched;  // tasks for which there was no room
+u32 ending;     // waits that go on are accounted as if they ended
+u32 window;     // number of the present one
+u32 groups;     // some targets are control groups
+u32 follow;     // children of watched tasks are watched
+u32 cpu_count;
+u32 unified;    // control groups are those of version 2
+u32 have_limits; // some watched task is in a group that has a limit
+
+static long (*bpf_loop)(u32 steps, void *step, void *ctx, u64 flags) = (void *)181;
+static void *(*bpf_task_storage_get)(void *map, struct task_struct *t, void *value, u64 flags) = (void *)156;
+static long (*bpf_task_storage_delete)(void *map, struct task_struct *t) = (void *)157;
+
+INLINE struct cpu *of_cpu(u32 cpu)
+{
+	return bpf_map_lookup_elem(&cpus, &cpu);
+}
+
+// bin is why.Bin.
+INLINE u32 bin(u64 ns)
+{
+	u32 octave = 0;
+	u64 us = ns >> 10;
+
+	if (!us)
+		return 0;
+	for (u64 rest = us >> 32 ? us >> 32 : us, step = 16; step; step >>= 1) {
+		if (rest >> step) {
+			rest >>= step;
+			octave += step;
+		}
+	}
+	if (us >> 32)
+		octave += 32;
+	u32 b = 1 + 4 * octave + ((ns >> (octave + 8)) & 3);
+	return b < BINS ? b : BINS - 1;
+}
+
+INLINE struct cgroup_subsys_state *css_of(struct css_set *set, u64 controller)
+{
+	struct cgroup_subsys_state **css = (void *)set + field_offset(set->subsys) + 8 * controller;
+	return *css;
+}
+
+INLINE struct cgroup *cgroup_of(struct task_struct *t)
+{
+	struct css_set *set = ours(t)->cgroups;
+	return unified ? set->dfl_cgrp : css_of(set, controller(cpu_cgrp_id))->cgroup;
+}
+
+INLINE struct rq___waits *queue_of(struct task_struct *t)
+{
+	return ours(t)->se.cfs_rq->rq;
+}
+
+INLINE u64 steal_of(struct rq___waits *rq)
+{
+	return field_exists(rq->prev_steal_time_rq) ? rq->prev_steal_time_rq : 0;
+}
+
+// throttled_clock is for how long a queue's tasks were kept off the CPU by a limit, of its own
+// group or of one above, ns.
+INLINE u64 throttled_clock(struct cfs_rq___waits *q, u64 now)
+{
+	if (field_exists(q->throttled_clock_self_time)) {
+		u64 since = q->throttled_clock_self;
+		return q->throttled_clock_self_time + (since && now > since ? now - since : 0);
+	}
+	if (!field_exists(q->throttled_clock_pelt_time))
+		return 0;
+	u64 sum = q->throttled_clock_pelt_time;
+	if (q->throttle_count)
+		sum += q->rq->clock_pelt - q->rq->lost_idle_time - q->throttled_clock_pelt;
+	return sum;
+}
+
+INLINE void read_limits(struct task_struct *t, u64 now, struct limits *l)
+{
+	struct cfs_rq___waits *q = ours(t)->se.cfs_rq;
+
+	l->n = 0;
+	if (!field_exists(q->runtime_enabled))
+		return;
+	struct sched_entity___waits *parent = ours(t)->se.parent;
+	for (int level = 0; level < LEVELS && parent; level++) { // the root group has no limit
+		if (q->runtime_enabled) {
+			u32 n = l->n;
+			if (n >= LIMITS)
+				break;
+			l->clock[n] = throttled_clock(q, now);
+			l->group[n] = q->tg->css.cgroup->kn->id;
+			l->n = n + 1;
+		}
+		q = parent->cfs_rq;
+		parent = parent->parent;
+	}
+	if (!l->n)
+		return;
+	l->leaf = throttled_clock(ours(t)->se.cfs_rq, now);
+	have_limits = 1;
+}
+
+INLINE void copy_comm(struct name *to, struct task_struct *t)
+{
+	u64 *from = (void *)t + field_offset(t->comm);
+	to->comm[0] = from[0];
+	to->comm[1] = from[1];
+}
+
+// occupy writes down who has the CPU from now on.
+INLINE void occupy(struct stay *s, struct task_struct *t)
+{
+	s->tid = t->pid;
+	s->irq_ns = s->softirq_ns = s->steal_ns = 0;
+	s->irq = s->softirq = 0;
+	if (!s->tid) {
+		s->occupant = IDLE;
+		return;
+	}
+	s->tgid = t->tgid;
+	s->policy = t->policy;
+	s->priority = t->rt_priority;
+	s->occupant = t->flags & PF_KTHREAD ? KTHREAD : USER;
+	s->group = cgroup_of(t)->kn->id;
+	copy_comm(&s->name, t->group_leader);
+}

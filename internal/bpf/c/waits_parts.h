@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0
+// The parts of a wait: found along the stays of a CPU, and told to a table. And for how long
+// another CPU was idle meanwhile.
+#pragma once
+#include "waits.h"
+
+// Functions that are not static are read once by the verifier, not at each call and in each state.
+// They take numbers, and pointers to memory, which it does not know to be there.
+#define ONCE __attribute__((noinline))
+enum { false, true };
+
+// tell adds a part to the table; ended says that its wait has ended.
+ONCE int tell(struct part *p, u32 ended)
+{
+	if (!p)
+		return 0;
+	u32 zero = 0, b = bin(p->ns);
+	u64 ns = p->ns - p->told;
+	struct key key = p->key;
+
+	if (!p->ns)
+		return 0;
+	void *table = bpf_map_lookup_elem(&tables, &zero);
+	if (!table)
+		return 0;
+	struct row *r = bpf_map_lookup_elem(table, &key);
+	if (!r) {
+		void *first = bpf_map_lookup_elem(&blank, &zero);
+		if (!first)
+			return 0;
+		bpf_map_update_elem(table, &key, first, BPF_NOEXIST); // another CPU may have added it
+		r = bpf_map_lookup_elem(table, &key);
+		if (!r) {
+			count(unlisted, 1);
+			count(unlisted_ns, ns);
+			return 0;
+		}
+		r->name = p->name;
+	}
+	count(r->ns, ns);
+	p->told = p->ns;
+	if (!ended)
+		return 0;
+	count(r->waits, 1);
+	if (b < BINS)
+		count(r->bins[b], 1);
+	u64 longest = r->longest;
+	if (p->ns > longest)
+		__sync_val_compare_and_swap(&r->longest, longest, p->ns);
+	return 0;
+}
+
+// add_part adds to the parts of a wait.
+ONCE int add_part(struct watch *w, struct key *key, struct name *name, u64 ns)
+{
+	if (!w || !key || !name || !ns)
+		return 0;
+	for (u32 i = 0; i < PARTS; i++) {
+		struct part *p = &w->parts[i];
+		if (i >= w->used) {
+			w->used = i + 1;
+			p->key = *key;
+			p->ns = ns;
+			p->told = 0;
+			p->name = *name;
+			return 0;
+		}
+		if (p->key.group == key->group && *(u64 *)&p->key.id == *(u64 *)&key->id) {
+			p->ns += ns;
+			return 0;
+		}
+	}
+	w->rest[key->cause & 7] += ns;
+	struct part p = { .key = *key, .ns = ns, .name = *name };
+	tell(&p, true);
+	return 0;
+}
+
+struct walk { // along the stays of a CPU, from the last one back
+	struct cpu *c;
+	struct watch *w;
+	u64 from, to; // what is still to be split
+	u64 end;      // of the stay that is looked at
+	u64 irq, softirq, steal;
+	u32 irq_longest, irq_id, softirq_longest, softirq_id;
+	u32 head, tgid;
+};
+
+INLINE u64 share(u64 ns, u64 part, u64 whole)
+{
+	return part >= whole ? ns : ns * (part >> 10) / ((whole >> 10) + 1);
+}
+
+// interrupted takes out of a part of a stay what interrupts and the hypervisor had of it: their
+// share of the stay, since it is not known when they came.
+INLINE u64 interrupted(struct walk *x, struct stay *s, u64 ns)
+{
+	u64 length = s->start ? x->end - s->start : ns;
+	u64 irq = share(s->irq_ns, ns, length), softirq = share(s->softirq_ns, ns, length), steal = share(s->steal_ns, ns, length);
+
+	if (irq > ns)
+		irq = ns;
+	if (softirq > ns - irq)
+		softirq = ns - irq;
+	if (steal > ns - irq - softirq)
+		steal = ns - irq - softirq;
+	x->irq += irq;
+	x->softirq += softirq;
+	x->steal += steal;
+	if (irq > x->irq_longest) {
+		x->irq_longest = irq;
+		x->irq_id = s->irq;
+	}
+	if (softirq > x->softirq_longest) {
+		x->softirq_longest = softirq;
+		x->softirq_id = s->softirq;
+	}
+	return irq + softirq + steal;
+}
+
+INLINE u8 cause_of(struct stay *s, u32 tgid)
+{
+	if (s->occupant == IDLE)
+		return WAKING;
+	if (s->occupant == UNSEEN)
+		return UNKNOWN;
+	if (s->occupant == KTHREAD)
+		return KERNEL;
+	if (s->tgid == tgid)
+		return SELF;
+	return s->policy == SCHED_FIFO || s->policy == SCHED_RR || s->policy == SCHED_DEADLINE ? REALTIME : NEIGHBOUR;
+}
+
+static long step(u32 i, struct walk *x)
+{
+	struct stay *s = &x->c->ring[(x->head - i) & (STAYS - 1)];
+	u64 start = s->start, from = start > x->from ? start : x->from;
+	struct name name = {};
+
+	if (from >= x->to) {
+		x->end = start;
+		return 0;
+	}
+	u64 ns = x->to - from, taken = 0;
+	if (s->irq_ns | s->softirq_ns | s->steal_ns)
+		taken = interrupted(x, s, ns);
+	struct key key = { .cause = cause_of(s, x->tgid) };
+	if (s->occupant == USER || s->occupant == KTHREAD) {
+		key.group = s->group;
+		key.id = s->tgid;
+		key.policy = s->policy;
+		key.priority = s->priority;
+		name = s->name;
+	}
+	add_part(x->w, &key, &name, ns - taken);
+	x->to = from;
+	x->end = start;
+	return from <= x->from;
+}
+
+INLINE void add_nameless(struct watch *w, u8 cause, u8 interrupt, u32 id, u64 ns)
+{
+	struct key key = { .cause = cause, .interrupt = interrupt, .id = id };
+	struct name nobody = {};
+	add_part(w, &key, &nobody, ns);
+}
+
+// limit_of is for how long a limit kept a task off the CPU since its wait began, and notes whose.
+INLINE u64 limit_of(struct watch *w, struct task_struct *t, u64 now)
+{
+	if (!w->limited || !w->begun.n)
+		return 0;
+	read_limits(t, now, &w->fresh);
+	if (w->fresh.n != w->begun.n || w->fresh.leaf <= w->begun.leaf)
+		return 0;
+	// A queue's clock also runs for the limits above it.
+	s64 best = -1, above = 0;
+	for (int i = LIMITS - 1; i >= 0; i--) {
+		if (i >= w->fresh.n)
+			continue;
+		s64 grown = w->fresh.clock[i] - w->begun.clock[i];
+		if (grown - above > best) {
+			best = grown - above;
+			w->limit_group = w->fresh.group[i];
+		}
+		above = grown;
+	}
+	return w->fresh.leaf - w->begun.leaf;
+}
+
+// take_limit puts the time of a limit in place of what else happened: nothing first, then
+// others, and last those of its own group, who cannot run meanwhile.
+ONCE int take_limit(struct watch *w, u64 own, u64 ns)
+{
+	if (!w)
+		return 0;
+	u64 taken = 0;
+	struct name nobody = {};
+	struct key key = { .cause = LIMIT, .group = w->limit_group };
+
+	for (u32 pass = 0; pass < 3; pass++) {
+		for (u32 i = 0; i < PARTS && i < w->used; i++) {
+			struct part *p = &w->parts[i];
+			u8 cause = p->key.cause;
+			u32 turn = cause == WAKING || cause == UNKNOWN ? 0 : cause == SELF || p->key.group == own ? 2 : 1;
+			u64 cut = p->ns - p->told;
+			if (turn != pass || cause == LIMIT)
+				continue;
+			if (cut > ns)
+				cut = ns;
+			p->ns -= cut;
+			ns -= cut;
+			taken += cut;
+		}
+	}
+	return add_part(w, &key, &nobody, taken);
+}
+
+// split adds a piece of a wait, up to now on the queue of a CPU, to its parts.
+ONCE int split(struct cpu *c, struct watch *w, u32 tgid, u64 now, u64 ns)
+{
+	if (!c || !w)
+		return 0;
+	struct walk x = { .c = c, .w = w, .from = now - ns, .to = now, .end = now, .head = c->head, .tgid = tgid };
+
+	w->waited += ns;
+	bpf_loop(STAYS, step, &x, 0);
+	if (x.to > x.from)
+		add_nameless(w, UNKNOWN, NO_INTERRUPT, 0, x.to - x.from);
+	if (!(x.irq | x.softirq | x.steal))
+		return 0;
+	add_nameless(w, KERNEL, IRQ, x.irq_id, x.irq);
+	add_nameless(w, KERNEL, SOFTIRQ, x.softirq_id, x.softirq);
+	add_nameless(w, HOST, NO_INTERRUPT, 0, x.steal);
+	return 0;
+}
+
+// finish accounts a wait that has ended.
+ONCE int finish(struct totals *totals, struct watch *w, u32 tid, u32 cpu, u64 end)
+{
+	if (!totals || !w)
+		return 0;
+	u64 ns = w->waited;
+	u32 b = bin(ns);
+
+	if (!ns)
+		return 0;
+	if (b < BINS)
+		totals->bins[w->preempted & 1][b]++;
+	struct longest *l = &totals->longest[window & 1];
+	if (l->window != window) {
+		l->window = window;
+		l->ns = 0;
+	}
+	if (ns > l->ns) {
+		l->ns = ns;
+		l->end = end;
+		l->tid = tid;
+		l->cpu = cpu;
+		l->used = w->used;
+		__builtin_memcpy(l->rest, w->rest, sizeof(l->rest));
+		__builtin_memcpy(l->parts, w->parts, sizeof(l->parts));
+	}
+	for (u32 i = 0; i < PARTS && i < w->used; i++)
+		tell(&w->parts[i], true);
+	if (w->used == PARTS)
+		__builtin_memset(w->rest, 0, sizeof(w->rest));
+	w->waited = 0;
+	w->used = 0;
+	return 0;
+}
+
+// delay_of is a task's run delay, with that of the wait that goes on; open is the latter.
+INLINE u64 delay_of(struct task_struct *t, u64 now, u64 *open)
+{
+	u64 since = ours(t)->sched_info.last_queued;
+	*open = since && now > since ? now - since : 0;
+	return ours(t)->sched_info.run_delay + *open;
+}
+
+struct search { // for idle CPUs
+	u64 from, to;
+	u64 mask, cpuset; // addresses of the CPUs that the task may use, and of those its control group may
+	u64 best[EXCLUDED];
+	u32 where[EXCLUDED];
+	u32 own;
+};
+
+INLINE u64 both(u64 from, u64 to, u64 from2, u64 to2)
+{
+	from = from > from2 ? from : from2;
+	to = to < to2 ? to : to2;
+	return to > from ? to - from : 0;
+}
+
+INLINE bool has(u64 mask, u32 cpu)
+{
+	u64 word = 0;
+	bpf_probe_read_kernel(&word, sizeof(word), (void *)(mask + cpu / 64 * 8));
+	return word >> (cpu & 63) & 1;
+}
+
+INLINE bool online(struct cpu *c)
+{
+	int yes = 0;
+	bpf_probe_read_kernel(&yes, sizeof(yes), (void *)(c->rq + field_offset(((struct rq___waits *)0)->online)));
+	return yes;
+}
+
+static long look(u32 cpu, struct search *x)
+{
+	struct cpu *c = of_cpu(cpu);
+	if (!c)
+		return 1;
+	u64 since = c->idle_since, ns = both(x->from, x->to, c->idle_from, c->idle_to);
+	ns += since ? both(x->from, x->to, since, x->to) : 0;
+	if (!ns || cpu == x->own || !online(c))
+		return 0;
+	if (has(x->mask, cpu)) {
+		if (ns > x->best[MISSED])
+			x->best[MISSED] = ns;
+	} else if (!x->cpuset || has(x->cpuset, cpu)) {
+		if (ns > x->best[BY_MASK]) {
+			x->best[BY_MASK] = ns;
+			x->where[BY_MASK] = cpu;
+		}
+	} else if (ns > x->best[BY_CPUSET]) {
+		x->best[BY_CPUSET] = ns;
+		x->where[BY_CPUSET] = cpu;
+	}
+	return 0;
+}
+
+INLINE u64 cpuset_of(struct task_struct *t)
+{
+	if (!controller_exists(cpuset_cgrp_id))
+		return 0;
+	struct cgroup_subsys_state *css = css_of(ours(t)->cgroups, controller(cpuset_cgrp_id)); // the cpuset begins with it
+	if (field_exists(((struct cpuset___pointer *)0)->effective_cpus)) {
+		u64 mask = 0;
+		bpf_probe_read_kernel(&mask, sizeof(mask), (void *)css + field_offset(((struct cpuset___pointer *)0)->effective_cpus));
+		return mask;
+	}
+	return (u64)css + field_offset(((struct cpuset___array *)0)->effective_cpus);
+}
+
+INLINE void leave_out(u32 cpu, u64 ns)
+{
+	struct cpu *c = of_cpu(cpu);
+	if (c && ns)
+		count(c->left_out, ns);
+}
+
+enum { SHORT = 20000 }; // ns; for shorter waits nobody looks elsewhere
+
+// find_idle adds for how long some other CPU was idle during a wait. It takes the CPU that was so
+// for longest, and those that were left out only for what one that was not left out was not idle.
+static __attribute__((noinline)) void find_idle(struct totals *totals, struct task_struct *t, u32 cpu, u64 from, u64 to)
+{
+	if ((s64)(to - from) < SHORT)
+		return;
+	struct search x = { .from = from, .to = to, .own = cpu, .mask = (u64)&t->cpus_mask, .cpuset = cpuset_of(t) };
+	bpf_loop(cpu_count, look, &x, 0);
+	u64 covered = x.best[MISSED];
+	totals->avoidable[MISSED] += covered;
+	if (x.best[BY_MASK] > covered) {
+		totals->avoidable[BY_MASK] += x.best[BY_MASK] - covered;
+		leave_out(x.where[BY_MASK], x.best[BY_MASK] - covered);
+		covered = x.best[BY_MASK];
+	}
+	if (x.best[BY_CPUSET] > covered) {
+		totals->avoidable[BY_CPUSET] += x.best[BY_CPUSET] - covered;
+		leave_out(x.where[BY_CPUSET], x.best[BY_CPUSET] - covered);
+	}
+}
