@@ -179,3 +179,15 @@ func TestCleanHidesNothing(t *testing.T) {
 func TestWrapKeepsAFigureWhole(t *testing.T) {
 	assert.Equal(t, []string{"least-loaded is", "17 % faster (2 to", "18 %)"}, Wrap("least-loaded is 17 % faster (2 to 18 %)", 18))
 }
+
+func TestEighths(t *testing.T) {
+	for share, want := range map[float64]string{0: "", 0.5: "█████", 0.38: "███▊", 1: "██████████", 2: "██████████", -1: ""} {
+		assert.Equal(t, want, Eighths(share, 10), "%g", share)
+	}
+	assert.Equal(t, "### ", ASCII.Replace(Eighths(0.33, 10)), "as wide as the other")
+}
+
+func TestColumns(t *testing.T) {
+	assert.Equal(t, "▁ ▄▇", Columns([]uint64{1, 0, 50, 100}))
+	assert.Empty(t, Columns(nil))
+}

@@ -236,6 +236,29 @@ func Percents(shares ...float64) (out []string) {
 	return out
 }
 
+// Wholes are shares in whole per cent that add up to 100: each is rounded down, and those that lost
+// most get one more.
+func Wholes(shares []float64) []int {
+	out, left := make([]int, len(shares)), 100
+	lost := make([]float64, len(shares))
+	for i, s := range shares {
+		out[i] = int(s * 100)
+		lost[i] = s*100 - float64(out[i])
+		left -= out[i]
+	}
+	for ; left > 0 && len(shares) > 0; left-- {
+		most := 0
+		for i := range lost {
+			if lost[i] > lost[most]+1e-9 { // the first of those alike
+				most = i
+			}
+		}
+		out[most]++
+		lost[most] = -1
+	}
+	return out
+}
+
 func (e Effects) draw(c *canvas) {
 	left := margin(e.Rows, EffectRow.label)
 	right := Width - margin(e.Rows, EffectRow.Numbers) - 4

@@ -125,3 +125,9 @@ func TestRunStrips(t *testing.T) {
 		assert.NotContains(t, odd.Ends(), "NaN")
 	}
 }
+
+func TestWholes(t *testing.T) {
+	assert.Equal(t, []int{34, 33, 33}, Wholes([]float64{1. / 3, 1. / 3, 1. / 3}))
+	assert.Equal(t, []int{92, 7, 1}, Wholes([]float64{0.916, 0.068, 0.016}))
+	assert.Empty(t, Wholes(nil))
+}

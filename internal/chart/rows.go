@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -151,6 +152,29 @@ func (b Bars) Text(width int) []string {
 		solid := cells(bar.Value)
 		drawn := strings.Repeat("█", solid) + strings.Repeat("░", max(cells(bar.UpTo)-solid, 0))
 		out = append(out, Cut(fmt.Sprintf("%-*s %-*s %s", labels, bar.Label, room, drawn, b.caption(bar)), width))
+	}
+	return out
+}
+
+// eighths are the ends of bars, in eighths of a cell.
+var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
+
+// Eighths is a bar of up to width cells, filled to a share from 0 to 1, as long as that is.
+func Eighths(share float64, width int) string {
+	n := int(math.Round(min(max(share, 0), 1) * float64(8*width)))
+	return strings.Repeat("█", n/8) + eighths[n%8]
+}
+
+// Columns draws counts beside each other, a cell each; what is not 0 can be seen.
+func Columns(counts []uint64) string {
+	most := slices.Max(append([]uint64{1}, counts...))
+	out := ""
+	for _, n := range counts {
+		if n == 0 {
+			out += " "
+			continue
+		}
+		out += string(runBars[int(float64(n)/float64(most)*float64(len(runBars)-1)+0.5)])
 	}
 	return out
 }

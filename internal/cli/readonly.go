@@ -18,7 +18,7 @@ import (
 // readOnlyCommands are the commands that change nothing, by their paths without "piton".
 // What is not named here does not exist in read-only mode.
 var readOnlyCommands = []string{
-	"journal", "watch", "topo", "irq", "irq list", "irq queues", "irq follow", "sysctl", "what-is", "doctor", "demo", "schema", "version",
+	"journal", "watch", "why", "topo", "irq", "irq list", "irq queues", "irq follow", "sysctl", "what-is", "doctor", "demo", "schema", "version",
 	"save", "verify", "profiles", "export", "export systemd", "export shell", "rules", "rules check", "rules explain", "bench", "help", "completion",
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"piton/internal/chart"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 )
@@ -40,7 +41,9 @@ type Row struct {
 	// counts. It is "" where the neighbour's tasks compete by themselves.
 	Beside   string
 	Limiting *Group
+	Above    bool // Limiting is an ancestor of the target\'s own group
 	Remedy   Remedy
+	Kind     string // of a row that stands for several, "" for the cause
 }
 
 // Portion is a part of one wait.
@@ -106,7 +109,7 @@ func (a *Answer) rows() []Row {
 	for i := range rows {
 		shares[i] = rows[i].Share
 	}
-	for i, percent := range wholes(shares) {
+	for i, percent := range chart.Wholes(shares) {
 		rows[i].Percent = percent
 	}
 	return rows
@@ -120,7 +123,7 @@ func (a *Answer) known() (rows []Row) {
 			rows = append(rows, a.row([]Waited{{By: By{Cause: Limit, Group: g.Path}}}, 0))
 		}
 	}
-	if a.crowded() && !a.little() {
+	if mask, _ := a.Target.Allowed(); a.crowded() && a.Ran+a.Waited > a.Span*time.Duration(mask.Len()) {
 		rows = append(rows, a.row([]Waited{{By: By{Cause: Self}}}, 0))
 	}
 	return rows
@@ -151,6 +154,7 @@ func (a *Answer) row(parts []Waited, total time.Duration) Row {
 	switch r.Cause {
 	case Limit:
 		r.Limiting = a.Target.group(r.Group)
+		r.Above = r.Limiting != nil && r.Limiting != &a.Target.Groups[0]
 	case Neighbour:
 		r.Beside = a.beside(r.Group)
 		r.Group = cmp.Or(r.Beside, r.Group)
@@ -202,6 +206,49 @@ func (b By) class() string {
 	return b.Policy.String()
 }
 
+// Scope says what a row is about: own, cgroup, process, machine.
+func (r *Row) Scope() string {
+	switch {
+	case r.Cause == Self:
+		return "own"
+	case r.Cause == Limit || r.Cause == Neighbour && r.Group != "":
+		return "cgroup"
+	case r.Cause == RealTime || r.Cause == Neighbour:
+		return "process"
+	}
+	return "machine"
+}
+
+// Ancestor reports whether a limit is of a group above the target's own; nil of other causes.
+func (r *Row) Ancestor() any {
+	if r.Limiting == nil {
+		return nil
+	}
+	return r.Above
+}
+
+// Top are at most so many rows, 0 for all: the last is then the rest of them, with those below 1 %.
+func (a *Answer) Top(most int) []Row {
+	n := len(a.Rows)
+	if most > 0 {
+		n = min(n, most)
+		for n > 1 && a.Rows[n-1].Percent == 0 && a.Target.Lacking == "" {
+			n--
+		}
+	}
+	if len(a.Rows)-n < 2 {
+		return a.Rows
+	}
+	rest := Row{Kind: "others", Name: fmt.Sprintf("%d more", len(a.Rows)-n), Remedy: Remedy{Text: None}}
+	for i := range a.Rows[n:] {
+		r := &a.Rows[n+i]
+		rest.Time, rest.Waits, rest.Waited.Longest = rest.Time+r.Time, rest.Waits+r.Waits, max(rest.Waited.Longest, r.Waited.Longest)
+		rest.Share, rest.Percent = rest.Share+r.Share, rest.Percent+r.Percent
+		rest.Bins.Add(&r.Bins)
+	}
+	return append(append([]Row(nil), a.Rows[:n]...), rest)
+}
+
 // portions name the parts of a wait.
 func portions(l LongestWait) []Portion {
 	var out []Portion
@@ -222,7 +269,7 @@ func portions(l LongestWait) []Portion {
 		out = append(out, Portion{Name: name, Time: p.Time})
 		shares = append(shares, float64(p.Time)/float64(max(l.Time, 1)))
 	}
-	for i, percent := range wholes(shares) {
+	for i, percent := range chart.Wholes(shares) {
 		out[i].Percent = percent
 	}
 	return out
@@ -233,6 +280,15 @@ func (a *Answer) Waits() Bins {
 	all := a.Woken
 	all.Add(&a.Preempted)
 	return all
+}
+
+// Times are what the threads did with their time, in per cent that add up to 100.
+func (a *Answer) Times() (ran, waited, slept int) {
+	if a.Threads == 0 || a.Span <= 0 {
+		return 0, 0, 0
+	}
+	all := chart.Wholes([]float64{a.PerThread(a.Ran), a.PerThread(a.Waited), a.PerThread(a.Slept)})
+	return all[0], all[1], all[2]
 }
 
 // PerThread is a part of the threads' time a second, as administrators of VMware know CPU Ready.

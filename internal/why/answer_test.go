@@ -9,49 +9,6 @@ import (
 	"piton/internal/kernel"
 )
 
-// mixed is the observation of the help's example.
-func mixed() Observation {
-	part := func(by By, d time.Duration, waits uint64, longest time.Duration) Waited {
-		w := Waited{By: by, Time: d, Waits: waits, Longest: longest}
-		w.Bins[Bin(uint64(longest))] = waits
-		return w
-	}
-	cc1 := By{Cause: Neighbour, Group: "/build.slice/job", Command: "cc1", PID: 7}
-	as := By{Cause: Neighbour, Group: "/build.slice/job", Command: "as", PID: 8}
-	irq := By{Cause: Kernel, Command: "irq eth0-rx-3"}
-	o := Observation{Span: 10 * time.Second, Threads: 5, Ran: 19 * time.Second, Waited: 10500 * ms, By: []Waited{
-		part(irq, 200*ms, 700, 90*time.Microsecond), part(By{Cause: Kernel, Command: "softirq NET_RX"}, 115*ms, 300, 50*time.Microsecond),
-		part(cc1, 6*time.Second, 3000, 7*ms), part(as, 510*ms, 120, 12*ms),
-		part(By{Cause: Self, Command: "nginx", PID: 812}, 1890*ms, 1900, 4*ms), part(By{Cause: Limit, Group: "/web.slice"}, 945*ms, 41, 31*ms),
-		part(By{Cause: RealTime, Command: "rtapp", PID: 4711, Policy: kernel.FIFO, Priority: 50}, 630*ms, 600, 2*ms),
-		part(By{Cause: Waking}, 210*ms, 1700, 60*time.Microsecond),
-	}, Longest: LongestWait{TID: 815, CPU: 2, Time: 31 * ms, Parts: []Waited{
-		part(By{Cause: Limit, Group: "/web.slice"}, 28400*time.Microsecond, 1, 0), part(cc1, 2100*time.Microsecond, 1, 0), part(irq, 500*time.Microsecond, 1, 0)}}}
-	for _, w := range o.By {
-		o.Preempted.Add(&w.Bins)
-	}
-	return o
-}
-
-func TestExplain(t *testing.T) {
-	a := Explain(mixed(), target(t))
-	assert.Equal(t, Verdict{"NEIGHBOUR", "build.slice (cc1, 2 processes) took 62 % of its waiting."}, Verdict{a.Verdict.Word, a.Verdict.Sentence})
-	assert.Equal(t, Verdict{"LIMIT", "41 of its 41 longest waits are the CPU limit of web.slice (50 % of a CPU)."}, a.Tail)
-	var names []string
-	percent, share := 0, 0.0
-	for _, r := range a.Rows {
-		names = append(names, r.Name)
-		percent, share = percent+r.Percent, share+r.Share
-	}
-	assert.Equal(t, []string{"build.slice: cc1, 2", "own threads", "web.slice, 41 of 100 periods", "FIFO:50 rtapp 4711", "irq eth0-rx-3, NET_RX", "out of idle"}, names)
-	assert.Equal(t, 100, percent)
-	assert.InDelta(t, 1, share, 1e-9)
-	assert.Equal(t, 20500*ms, a.Slept)
-	assert.InDelta(t, 0.21, a.PerThread(a.Waited), 1e-9)
-	assert.Equal(t, []Portion{{"limit of web.slice", 28400 * time.Microsecond, 92}, {"cc1", 2100 * time.Microsecond, 7},
-		{"irq eth0-rx-3", 500 * time.Microsecond, 1}}, a.Longest)
-}
-
 func TestVerdicts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -120,7 +77,7 @@ func TestAvoidableHasACommand(t *testing.T) {
 func TestFilesAlone(t *testing.T) {
 	g := target(t)
 	g.Lacking = "needs CAP_BPF"
-	a := Explain(Observation{Span: 10 * time.Second, Threads: 5, Ran: time.Second, Waited: time.Second}, g)
+	a := Explain(Observation{Span: 10 * time.Second, Threads: 5, Ran: 11 * time.Second, Waited: 10 * time.Second}, g)
 	var names []string
 	for _, r := range a.Rows {
 		names = append(names, r.Name+": "+r.Remedy.Text)
@@ -144,10 +101,4 @@ func TestQuantile(t *testing.T) {
 	var last Bins
 	last[len(last)-1] = 1
 	assert.Equal(t, time.Hour, last.Quantile(0.5, 2*time.Hour).Truncate(time.Hour)+time.Hour, "the last bin has no middle")
-}
-
-func TestWholes(t *testing.T) {
-	assert.Equal(t, []int{34, 33, 33}, wholes([]float64{1. / 3, 1. / 3, 1. / 3}))
-	assert.Equal(t, []int{92, 7, 1}, wholes([]float64{0.916, 0.068, 0.016}))
-	assert.Empty(t, wholes(nil))
 }

@@ -64,26 +64,3 @@ func (b *Bins) atLeast(d time.Duration) (n uint64) {
 	}
 	return n
 }
-
-// wholes are shares in whole per cent that add up to 100: each is rounded down, and those that lost
-// most get one more.
-func wholes(shares []float64) []int {
-	out, left := make([]int, len(shares)), 100
-	lost := make([]float64, len(shares))
-	for i, s := range shares {
-		out[i] = int(s * 100)
-		lost[i] = s*100 - float64(out[i])
-		left -= out[i]
-	}
-	for ; left > 0 && len(shares) > 0; left-- {
-		most := 0
-		for i := range lost {
-			if lost[i] > lost[most]+1e-9 { // the first of those alike
-				most = i
-			}
-		}
-		out[most]++
-		lost[most] = -1
-	}
-	return out
-}

@@ -18,12 +18,14 @@ import (
 // Remedy is what helps against a cause: a command of piton, a sentence, or nothing.
 type Remedy struct {
 	Argv   []string // "piton", "weight", …; nil where there is no command, or this user may not give it
-	Text   string   // for people, "–" where nothing helps
+	Text   string   // for people, None where nothing helps
 	Expect string   // what the command is to bring about, "" where nothing is computed
 }
 
-// none is where nothing helps.
-var none = Remedy{Text: "–"}
+// None is the text where nothing helps.
+const None = "–"
+
+var none = Remedy{Text: None}
 
 func sentence(format string, args ...any) Remedy { return Remedy{Text: fmt.Sprintf(format, args...)} }
 
@@ -132,8 +134,8 @@ func groupTarget(path string) string { return "cgroup:" + strings.TrimPrefix(pat
 
 // burstHelps reports whether the group uses less than its limit, so that single periods hit it.
 func (a *Answer) burstHelps(r *Row) bool {
-	l := r.Limiting.Limit
-	return l.Burst < l.Quota && float64(r.Limiting.Used) < spareOfLimit*l.CPUs()*float64(a.Span)
+	g := r.Limiting
+	return g.Limit.Burst < g.Limit.Quota && 2*g.Throttled < g.Periods && float64(g.Used) < spareOfLimit*g.Limit.CPUs()*float64(a.Span)
 }
 
 // burst lets the group save as much of its quota as it was kept waiting at once. The kernel takes no
@@ -150,7 +152,8 @@ func (a *Answer) quota(r *Row) Remedy {
 	if lacked == 0 {
 		lacked = r.Time
 	}
-	wanted := float64(r.Limiting.Used+lacked) / float64(max(a.Span, 1))
+	used := max(r.Limiting.Used.Seconds(), r.Limiting.Limit.Quota.Seconds()*float64(r.Limiting.Throttled)) // Used is not known everywhere
+	wanted := (used + lacked.Seconds()) / max(a.Span.Seconds(), 1e-9)
 	wanted = math.Ceil(max(wanted, r.Limiting.Limit.CPUs()+0.01)*100/quotaStep) * quotaStep / 100
 	most := float64(a.Target.Machine.Online.Len())
 	if wanted = min(wanted, most); wanted <= r.Limiting.Limit.CPUs() {

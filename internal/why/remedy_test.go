@@ -67,6 +67,7 @@ func TestRemedies(t *testing.T) {
 		{"limit: burst", limit, nil, "piton quota cgroup:web.slice 50% --burst 30ms"},
 		{"limit: burst", limit, func(g *Target) { g.Groups[1].Limit.Burst = 20 * ms }, "piton quota cgroup:web.slice 50% --burst 40ms"},
 		{"limit: quota", limit, func(g *Target) { g.Groups[1].Used = 5 * time.Second }, "piton quota cgroup:web.slice 60%"},
+		{"limit: quota", limit, func(g *Target) { g.Groups[1].Used, g.Groups[1].Throttled = 0, 100 }, "piton quota cgroup:web.slice 60%"},
 		{"limit: quota", limit, func(g *Target) { g.Groups[1].Used, g.Groups[1].ThrottledTime = 5*time.Second, 100*time.Second },
 			"piton quota cgroup:web.slice 800%"},
 		{"limit: quota", limit, func(g *Target) { g.Groups[1].Limit.Quota, g.Groups[1].Used = 800*ms, 80*time.Second },

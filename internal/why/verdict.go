@@ -21,7 +21,7 @@ var verdictWords = [Causes]string{"UNKNOWN", "SELF", "NEIGHBOUR", "REALTIME", "K
 // part of a CPU, unless some of its waits were long.
 const (
 	littleOfWanted = 0.01
-	littleOfCPU    = 0.005
+	littleOfCPU    = 0.01
 	longWait       = 10 * time.Millisecond
 	fewLongWaits   = 3
 )
@@ -48,8 +48,7 @@ func (a *Answer) verdict() Verdict {
 	case a.Waited == 0 || a.little():
 		return a.nothing()
 	case a.Target.Lacking != "":
-		return Verdict{verdictWords[Unknown], fmt.Sprintf("it waited %s of the time; what for is not known: %s",
-			chart.Percent(a.PerThread(a.Waited)), a.Target.Lacking)}
+		return Verdict{verdictWords[Unknown], fmt.Sprintf("it waited %s of the time; what for is not known: %s", a.waitedShare(), a.Target.Lacking)}
 	case 2*a.Avoidable.Mask >= a.Waited:
 		mask, _ := a.Target.Allowed()
 		return Verdict{Masked, fmt.Sprintf("for %s of its waiting a CPU was idle that its mask (%s) excludes.", of(a.Avoidable.Mask, a.Waited), mask)}
@@ -89,9 +88,17 @@ func of(part, whole time.Duration) string {
 	return chart.Percent(math.Round(100*float64(part)/float64(whole)) / 100)
 }
 
+// waitedShare is the share of the threads' time, as Times has it where it is not less than 1 %.
+func (a *Answer) waitedShare() string {
+	if _, waited, _ := a.Times(); waited > 0 {
+		return fmt.Sprintf("%d %%", waited)
+	}
+	return chart.Percent(a.PerThread(a.Waited))
+}
+
 // nothing says that the CPU is not what it lacks, and what it does instead.
 func (a *Answer) nothing() Verdict {
-	text := fmt.Sprintf("it waited %s of the time", chart.Percent(a.PerThread(a.Waited)))
+	text := fmt.Sprintf("it waited %s of the time", a.waitedShare())
 	switch ran := a.PerThread(a.Ran); {
 	case a.Threads == 0:
 		return Verdict{Nothing, "no thread of it was seen."}
@@ -178,13 +185,9 @@ func (a *Answer) tail() Verdict {
 		most == Limit && a.Target.unkept(first.Limiting) {
 		return Verdict{}
 	}
-	return Verdict{verdictWords[most], fmt.Sprintf("%d of its %d longest waits are %s.", of[most], counted, first.whose())}
-}
-
-// whose is who, as what waits are.
-func (r *Row) whose() string {
-	if r.Cause == Limit {
-		return r.limit()
+	which := fmt.Sprintf("its %s", chart.Plural(int(counted), "longest wait"))
+	if of[most] < counted {
+		which = fmt.Sprintf("%d of %s", of[most], which)
 	}
-	return "for " + r.who()
+	return Verdict{verdictWords[most], fmt.Sprintf("the cause of %s is %s.", which, first.who())}
 }

@@ -1,4 +1,4 @@
-// Package watchcmd has what only looks: samples without a screen (piton --headless), watch, topo,
+// Package watchcmd has what only looks: samples without a screen (piton --headless), watch, why, topo,
 // what-is and doctor.
 package watchcmd
 
@@ -6,5 +6,5 @@ import "piton/internal/cli/app"
 
 // Commands are the commands of this package.
 func Commands() app.Commands {
-	return app.Commands{"watch": newWatch, "topo": newTopo, "what-is": newWhatIs, "doctor": newDoctor}
+	return app.Commands{"watch": newWatch, "why": newWhy, "topo": newTopo, "what-is": newWhatIs, "doctor": newDoctor}
 }

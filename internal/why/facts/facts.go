@@ -28,7 +28,10 @@ type Reader struct {
 	targets watch.Targets
 	began   time.Duration
 	threads map[kernel.TID]procfs.Schedstat // when they were last read
+	most    int                             // threads at once
+	first   *why.Target                     // at Open, for a target that ends meanwhile
 	sum     procfs.Schedstat                // grown, over all threads
+	mount   procfs.CgroupMount              // of the cpu controller; Point "" without one
 	groups  []group
 	pressed time.Duration
 }
@@ -41,18 +44,21 @@ type group struct {
 
 // Open begins; the first error is that of the first file which is needed.
 func Open(fs procfs.FS, t watch.Targets) (*Reader, error) {
-	r := &Reader{fs: fs, m: attr.NewMachine(attr.Sources{Proc: fs}), targets: t, pressed: -1,
-		threads: map[kernel.TID]procfs.Schedstat{}}
-	if err := r.look(); err != nil {
-		return nil, err
-	}
-	r.sum, r.began = procfs.Schedstat{}, kernel.Monotonic()
+	r := &Reader{fs: fs, m: attr.NewMachine(attr.Sources{Proc: fs}), targets: t, pressed: -1}
+	r.mount, _ = fs.CgroupMount("cpu")
+	r.first = &why.Target{}
+	r.machine(r.first)
+	r.readThreads(r.first)
 	r.groups = r.chain()
 	if len(r.groups) > 0 {
 		if stalled, err := r.groups[0].CPUStalled(r.groups[0].Path); err == nil {
 			r.pressed = stalled
 		}
 	}
+	if err := r.look(); err != nil {
+		return nil, err
+	}
+	r.sum, r.began = procfs.Schedstat{}, kernel.Monotonic()
 	return r, nil
 }
 
@@ -84,14 +90,14 @@ func (r *Reader) look() error {
 		return nil
 	})
 	if err == nil {
-		r.threads = next
+		r.threads, r.most = next, max(r.most, len(next))
 	}
 	return err
 }
 
 // Observe is what files tell since Open: sums without causes.
 func (r *Reader) Observe() why.Observation {
-	return why.Observation{Span: kernel.Monotonic() - r.began, Threads: len(r.threads),
+	return why.Observation{Span: kernel.Monotonic() - r.began, Threads: r.most,
 		Ran: time.Duration(r.sum.RunNs), Waited: time.Duration(r.sum.RunDelayNs)}
 }
 
@@ -134,7 +140,9 @@ func (r *Reader) Target(o *why.Observation) *why.Target {
 	t := &why.Target{Slices: r.sum.Slices, Pressure: -1, Rivals: map[kernel.TID]why.Rival{}, Weighed: map[string]string{},
 		Weights: map[string]int{}, IRQs: map[string]why.IRQ{}}
 	r.machine(t)
-	r.readThreads(t)
+	if r.readThreads(t); len(t.Threads) == 0 {
+		t.Threads = r.first.Threads
+	}
 	r.readGroups(t)
 	if pids := r.processes(); len(pids) > 0 {
 		group, auto := r.m.TaskGroup(pids[0])
@@ -217,11 +225,8 @@ func (r *Reader) readGroups(t *why.Target) {
 
 // weigh reads the weights of a group and its ancestors.
 func (r *Reader) weigh(t *why.Target, path string) {
-	if len(r.groups) == 0 {
-		return
-	}
-	g := r.groups[0]
-	for ; strings.HasPrefix(path, "/") && path != "/" && g.Has(path); path = path[:strings.LastIndexByte(path, '/')] {
+	g := r.mount
+	for ; strings.HasPrefix(path, "/") && path != "/" && g.Point != "" && g.Has(path); path = path[:strings.LastIndexByte(path, '/')] {
 		file, unit := "cpu.weight", 100
 		if !g.Unified {
 			file, unit = "cpu.shares", 1024
@@ -261,8 +266,8 @@ func (r *Reader) rival(t *why.Target, b *why.By) {
 	if b.Cause != why.Neighbour && b.Cause != why.RealTime && b.Cause != why.Kernel {
 		return
 	}
-	if _, known := t.Weighed[b.Group]; !known && len(r.groups) > 0 && r.groups[0].Unified && b.Cause == why.Neighbour {
-		t.Weighed[b.Group] = attr.CgroupDir{CgroupMount: r.groups[0].CgroupMount, Path: cmp.Or(b.Group, "/")}.Weighed()
+	if _, known := t.Weighed[b.Group]; !known && b.Cause == why.Neighbour && b.Group != "" && r.mount.Point != "" {
+		t.Weighed[b.Group] = attr.CgroupDir{CgroupMount: r.mount, Path: b.Group}.Weighed()
 		r.weigh(t, t.Weighed[b.Group])
 	}
 	st, err := r.fs.Stat(b.PID)
@@ -275,12 +280,8 @@ func (r *Reader) rival(t *why.Target, b *why.By) {
 	}
 	rival := why.Rival{Nice: int(st.Nice), Bound: st.Flags&procfs.FlagNoSetAffinity != 0, Allowed: status.CPUsAllowed,
 		Cpuset: r.cpuset(b.PID, t.Machine.Online)}
-	group, auto := r.m.TaskGroup(b.PID)
-	if auto {
+	if group, auto := r.m.TaskGroup(b.PID); auto {
 		rival.Autogroup = group
-	} else if _, known := t.Weighed[b.Group]; !known && b.Cause == why.Neighbour {
-		t.Weighed[b.Group] = group
-		r.weigh(t, group)
 	}
 	t.Rivals[b.PID] = rival
 }

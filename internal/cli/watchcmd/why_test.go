@@ -1,0 +1,134 @@
+package watchcmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"piton/internal/cli/app"
+	"piton/internal/cli/exit"
+	"piton/internal/cli/output"
+	"piton/internal/field"
+	"piton/internal/kernel"
+	"piton/internal/procfs"
+	"piton/internal/watch"
+	"piton/internal/why"
+	"piton/internal/why/page"
+	"piton/internal/why/whytest"
+)
+
+const narrow = ` WHY nginx, 5 threads in web.service
+ 10 s, exact (eBPF), 0 events lost, cost 0.3 % of a CPU
+ NEIGHBOUR  build.slice (cc1, 2 processes) took 62 % of its waiting.
+ LIMIT      the cause of its 41 longest waits is the CPU limit of web.slice
+            (50 % of a CPU).
+ ran ███████▋ 38 %   waited ████▎ 21 % = 210 ms/s a thread   slept ▒▒▒▒▒▒▒▒ 41 %
+ 8,361 waits: p50 983 µs, p95 1.97 ms, p99 2.88 ms, p99.9 23.1 ms, max 31 ms
+ 1µs ·····▂▆▁··▆▇▁▁▁▁ 32.8ms   woken 74 %, preempted 26 %
+ WAITED FOR                               SHARE              ms/s  WAITS      p99
+`
+
+func TestWhyText(t *testing.T) {
+	w := whyAnswer{Answer: why.Explain(whytest.Observation(), whytest.Target())}
+	for _, width := range []int{40, 80, 120, 200} {
+		text := w.text(page.Look{Width: width})
+		for line := range strings.Lines(text) {
+			if width > 40 { // a table cannot be as narrow
+				assert.LessOrEqual(t, field.Width([]byte(strings.TrimSuffix(line, "\n"))), width, line)
+			}
+		}
+		for _, command := range []string{"piton weight cgroup:build.slice 20", "piton quota cgroup:web.slice 50% --burst 31ms", "piton irq move 132 --cpu 0-3"} {
+			assert.Contains(t, strings.Join(strings.Fields(text), " "), command, width)
+		}
+		assert.Equal(t, width >= 120, strings.Contains(text, "WHAT HELPS"), width)
+		assert.Equal(t, width >= 200, strings.Contains(text, "MAX"), width)
+	}
+	assert.Contains(t, w.text(page.Look{Width: 80}), narrow[:strings.Index(narrow, " WAITED")])
+	ascii := w.text(page.Look{Width: 120, ASCII: true})
+	assert.Negative(t, strings.IndexFunc(ascii, func(r rune) bool { return r > 0x7e }), ascii)
+}
+
+func TestWhyTextOfFiles(t *testing.T) {
+	g := whytest.Target()
+	g.Lacking = "it needs eBPF"
+	w := whyAnswer{Answer: why.Explain(why.Observation{Span: 10 * time.Second, Threads: 5, Ran: 19 * time.Second, Waited: 10500 * time.Millisecond}, g)}
+	assert.Equal(t, ` WHY   nginx, 5 threads in web.service                                                                  10 s, from /proc
+ UNKNOWN    it waited 21 % of the time; what for is not known: it needs eBPF
+ ran ██████████▋ 38 %   waited █████▉ 21 % = 210 ms/s a thread   slept ▒▒▒▒▒▒▒▒▒▒▒ 41 %
+ 8,412 waits of 1.25 ms on average   some task of its group waited 20 % of the time (PSI, throttling included)
+ tightest limit: 50 % of a CPU, of /web.slice
+ WAITED FOR                               WHAT HELPS
+ limit      web.slice, 41 of 100 periods  piton quota cgroup:web.slice 50% --burst 1ms
+`, w.text(page.Look{Width: 120}))
+	var line map[string]any
+	require.NoError(t, json.Unmarshal(waitList.Append(nil, page.Rows(w.Answer, page.Look{}, 0)[0]), &line))
+	assert.Nil(t, line["ns"])
+	assert.EqualValues(t, 41, line["throttled_periods"])
+	assert.Equal(t, []any{"piton", "quota", "cgroup:web.slice", "50%", "--burst", "1ms"}, line["remedy"])
+}
+
+func TestWhyLines(t *testing.T) {
+	w := whyAnswer{Answer: why.Explain(whytest.Observation(), whytest.Target())}
+	sum, percent := 0.0, 0.0
+	for _, r := range page.Rows(w.Answer, page.Look{}, 0) {
+		var line map[string]any
+		require.NoError(t, json.Unmarshal(waitList.Append(nil, r), &line))
+		sum, percent = sum+line["ns"].(float64), percent+line["share"].(float64)
+	}
+	var last map[string]any
+	require.NoError(t, json.Unmarshal(whyList.Append(nil, w), &last))
+	assert.Equal(t, last["waited_ns"], sum)
+	assert.InDelta(t, 1, percent, 0.001)
+	assert.Equal(t, "NEIGHBOUR", last["verdict"])
+	assert.Equal(t, "LIMIT", last["longest_verdict"])
+	assert.Len(t, last["bins"], len(why.Bins{}))
+	assert.EqualValues(t, 28_400_000, last["max_parts"].(map[string]any)["limit of web.slice"])
+}
+
+// madeUp is a source of one answer.
+type madeUp struct {
+	why.Observation
+	closed bool
+}
+
+func (m *madeUp) Read() (why.Observation, error) { return m.Observation, nil }
+func (m *madeUp) Close()                         { m.closed = true }
+
+func TestObserveEndsWithItsTarget(t *testing.T) {
+	source := &madeUp{Observation: whytest.Observation()}
+	defer func(was func(watch.Targets) (waits, error)) { openWaits = was }(openWaits)
+	openWaits = func(watch.Targets) (waits, error) { return source, nil }
+	cmd := exec.Command("sleep", "0.3")
+	require.NoError(t, cmd.Start())
+	go func() { _ = cmd.Wait() }()
+	seen := &observed{targets: watch.Targets{IDs: []kernel.TID{kernel.TID(cmd.Process.Pid)}}}
+	require.NoError(t, observe(context.Background(), procfs.New("/"), time.Hour, []*observed{seen}))
+	assert.True(t, source.closed)
+	assert.Equal(t, source.Observation, seen.Observation)
+	assert.Empty(t, seen.target.Lacking)
+
+	openWaits = func(watch.Targets) (waits, error) { return nil, errors.New("it needs CAP_BPF") }
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
+	defer cancel()
+	seen = &observed{targets: watch.Targets{IDs: []kernel.TID{kernel.TID(os.Getpid())}}}
+	require.NoError(t, observe(ctx, procfs.New("/"), time.Hour, []*observed{seen}))
+	assert.Equal(t, "it needs CAP_BPF", seen.target.Lacking)
+	assert.Positive(t, seen.Threads)
+	assert.Positive(t, seen.Span)
+	var out bytes.Buffer
+	a := &app.App{IO: app.IO{Out: &out}}
+	assert.Equal(t, exit.NotPermitted, exit.Code(printBlame(a, output.Format{}, []*observed{seen})), "without causes there is nobody to blame")
+
+	seen.lacking, seen.words, seen.Observation = nil, []string{"nginx"}, whytest.Observation()
+	require.NoError(t, printBlame(a, output.Format{}, []*observed{seen}))
+	assert.Contains(t, out.String(), "OFFENDER            CAUSE      ms/s  OF\ncc1 in job          neighbour   600  nginx\n")
+}

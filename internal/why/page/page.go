@@ -1,0 +1,230 @@
+// Package page is how an answer of package why is read: its columns, for text, JSON and the screen,
+// and the lines above and below the table.
+//
+// It is pure. Start at Head and Columns.
+package page
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"piton/internal/chart"
+	"piton/internal/field"
+	"piton/internal/why"
+)
+
+// Look is how wide lines may be, and whether only ASCII can be shown.
+type Look struct {
+	Width int
+	ASCII bool
+}
+
+// gap is between the segments of a line.
+const gap = "   "
+
+// flow sets segments beside each other, as many as fit, each line after a blank.
+func (l Look) flow(segments ...string) (lines []string) {
+	for _, s := range segments {
+		s = l.spelled(s)
+		last := len(lines) - 1
+		switch {
+		case s == "":
+		case last >= 0 && width(lines[last])+len(gap)+width(s) <= l.Width:
+			lines[last] += gap + s
+		default:
+			for _, part := range chart.Wrap(s, max(l.Width-1, 20)) {
+				lines = append(lines, " "+part)
+			}
+		}
+	}
+	return lines
+}
+
+// spelled is a text as it can be shown.
+func (l Look) spelled(text string) string {
+	text = field.Clean(text)
+	if l.ASCII {
+		return chart.ASCII.Replace(text)
+	}
+	return text
+}
+
+func width(text string) int { return field.Width([]byte(text)) }
+
+// Head is what stands above the table.
+func Head(a *why.Answer, l Look) []string {
+	lines := l.title(a)
+	for _, v := range []why.Verdict{a.Verdict, a.Tail} {
+		if v.Word != "" {
+			lines = append(lines, l.wrapped(fmt.Sprintf("%-9s  ", v.Word), v.Sentence)...)
+		}
+	}
+	if a.Threads == 0 {
+		return lines
+	}
+	lines = append(lines, l.flow(l.times(a)...)...)
+	return append(lines, l.flow(l.waits(a)...)...)
+}
+
+// wrapped is a text after a label, its later lines below its first word.
+func (l Look) wrapped(label, text string) (lines []string) {
+	for i, line := range chart.Wrap(l.spelled(text), max(l.Width-1-len(label), 20)) {
+		if i > 0 {
+			label = strings.Repeat(" ", len(label))
+		}
+		lines = append(lines, " "+label+line)
+	}
+	return lines
+}
+
+// title is whom it is about, and how that was observed.
+func (l Look) title(a *why.Answer) []string {
+	of := a.Target.Name
+	if a.Threads > 0 {
+		of += ", " + chart.Plural(a.Threads, "thread")
+	}
+	if a.Target.Owner != "" && a.Target.Owner != a.Target.Name {
+		of += " in " + a.Target.Owner
+	}
+	how := chart.Clock(a.Span) + ", "
+	if a.Target.Lacking != "" {
+		how += "from /proc"
+	} else {
+		how += fmt.Sprintf("exact (eBPF), %s lost", chart.Plural(int(a.Lost), "event"))
+	}
+	if a.Cost > 0 && a.Span > 0 {
+		how += fmt.Sprintf(", cost %s of a CPU", chart.Percent(a.Cost.Seconds()/a.Span.Seconds()))
+	}
+	left, right := " "+l.spelled("WHY"+gap+of), l.spelled(how)
+	if blanks := l.Width - width(left) - width(right); blanks >= len(gap) {
+		return []string{left + strings.Repeat(" ", blanks) + right}
+	}
+	return append(l.flow("WHY"+gap+of), l.flow(how)...)
+}
+
+// times is what the threads did with their time.
+func (l Look) times(a *why.Answer) []string {
+	cells := min(max(l.Width/4, 12), 28)
+	ran, waited, slept := a.Times()
+	part := func(name, bar string, percent int, more string) string {
+		return strings.Join(strings.Fields(fmt.Sprintf("%s %s %d %% %s", name, bar, percent, more)), " ")
+	}
+	return []string{part("ran", chart.Eighths(a.PerThread(a.Ran), cells), ran, ""),
+		part("waited", chart.Eighths(a.PerThread(a.Waited), cells), waited, fmt.Sprintf("= %s ms/s a thread", chart.Digits(1000*a.PerThread(a.Waited)))),
+		part("slept", strings.Repeat("▒", int(math.Round(a.PerThread(a.Slept)*float64(cells)))), slept, "")}
+}
+
+// waits is how long single waits were.
+func (l Look) waits(a *why.Answer) (out []string) {
+	if a.Target.Lacking != "" {
+		return l.files(a)
+	}
+	waits := a.Waits()
+	n := waits.Count()
+	if n == 0 {
+		return nil
+	}
+	text := []string{plural(n, "wait")}
+	for _, q := range Quantiles {
+		text = append(text, q.Name+" "+duration(waits.Quantile(q.Q, a.Observation.Longest.Time)))
+	}
+	text = append(text, "max "+duration(a.Observation.Longest.Time))
+	octaves := waits.Octaves()
+	histogram := fmt.Sprintf("1µs %s %s", strings.ReplaceAll(chart.Columns(octaves), " ", "·"), bound(len(octaves)-1))
+	began := float64(a.Woken.Count()) / float64(n)
+	split := chart.Wholes([]float64{began, 1 - began})
+	return []string{text[0] + ": " + strings.Join(text[1:], ", "), histogram, fmt.Sprintf("woken %d %%, preempted %d %%", split[0], split[1])}
+}
+
+// bound is the end of an octave of bins, in short.
+func bound(octave int) string {
+	return strings.ReplaceAll(chart.Quantity(math.Exp2(float64(octave))*1e-6, "s"), " ", "")
+}
+
+// files is what the kernel's files tell of waits.
+func (l Look) files(a *why.Answer) (out []string) {
+	if n := a.Target.Slices; n > 0 {
+		out = append(out, fmt.Sprintf("%s of %s on average", plural(n, "wait"), duration(a.Waited/time.Duration(n))))
+	}
+	if p := a.Target.Pressure; p >= 0 && a.Span > 0 {
+		text := fmt.Sprintf("some task of its group waited %s of the time (PSI", chart.Percent(p.Seconds()/a.Span.Seconds()))
+		if g := a.Target.Tightest(); g != nil && g.Throttled > 0 {
+			text += ", throttling included"
+		}
+		out = append(out, text+")")
+	}
+	if g := a.Target.Tightest(); g != nil {
+		out = append(out, fmt.Sprintf("tightest limit: %s, of %s", why.Quota(g.Limit), g.Path))
+	}
+	return out
+}
+
+// plural is chart.Plural of numbers that may be long.
+func plural(n uint64, what string) string {
+	return chart.Group(fmt.Sprint(n)) + strings.TrimPrefix(chart.Plural(int(n), what), fmt.Sprint(n))
+}
+
+// Quantiles are those of waits that are shown.
+var Quantiles = []struct {
+	Name, ID string
+	Q        float64
+}{{"p50", "p50_ns", 0.5}, {"p95", "p95_ns", 0.95}, {"p99", "p99_ns", 0.99}, {"p99.9", "p999_ns", 0.999}}
+
+func duration(d time.Duration) string { return chart.Quantity(d.Seconds(), "s") }
+
+// Foot is what stands below the table; inline says that the table has the remedies.
+func Foot(a *why.Answer, l Look, inline bool) (lines []string) {
+	for i := range a.Rows {
+		r := &a.Rows[i]
+		text := r.Remedy.Text
+		switch {
+		case r.Remedy.Expect != "":
+			text += " gives " + r.Remedy.Expect
+		case inline || text == why.None:
+			continue
+		}
+		lines = append(lines, l.wrapped(fmt.Sprintf("%-11s", r.Cause), text)...)
+	}
+	if v := a.Avoidable; v.Mask+v.Cpuset+v.Missed > 0 {
+		lines = append(lines, l.wrapped(fmt.Sprintf("%-11s", "avoidable"), l.avoidable(a))...)
+	}
+	if w := a.Observation.Longest; w.Time > 0 && a.Target.Lacking == "" {
+		var parts []string
+		scale := chart.ScaleFor(w.Time.Seconds(), "s")
+		for _, p := range a.Longest {
+			parts = append(parts, fmt.Sprintf("%s %s (%d %%)", p.Name, scale.Number(p.Time.Seconds()), p.Percent))
+		}
+		lines = append(lines, l.wrapped(fmt.Sprintf("%-11s", "longest"), fmt.Sprintf("%s, thread %d, %s, cpu %d: %s",
+			duration(w.Time), w.TID, w.End.Format("15:04:05.000"), w.CPU, strings.Join(parts, ", ")))...)
+	}
+	return lines
+}
+
+// avoidable is the waiting while another CPU was idle. It is a lower bound.
+func (l Look) avoidable(a *why.Answer) string {
+	rate := func(d time.Duration) string {
+		return "at least " + chart.Digits(1000*d.Seconds()/a.Span.Seconds()) + " ms/s"
+	}
+	var parts []string
+	mask, groups := a.Target.Allowed()
+	if d := a.Avoidable.Mask; d > 0 {
+		text := fmt.Sprintf("%s while an idle CPU was excluded by its mask (%s)", rate(d), mask)
+		if a.Mask.Text != why.None {
+			text += ": " + a.Mask.Text
+		}
+		parts = append(parts, text)
+	}
+	if d := a.Avoidable.Cpuset; d > 0 {
+		parts = append(parts, fmt.Sprintf("%s while one was excluded by its cpuset (%s)", rate(d), groups))
+	}
+	if d := a.Avoidable.Missed; d > 0 {
+		parts = append(parts, fmt.Sprintf("%s while an allowed one was idle", rate(d)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// kind is the cause of a row.
+func kind(r *why.Row) string { return cmp.Or(r.Kind, r.Cause.String()) }
