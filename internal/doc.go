@@ -98,7 +98,6 @@
 //	userfile       files that the user names or piton keeps: opened, checked, replaced
 //	Kernel and tools
 //	feature        what this kernel and these rights allow
-//	why            why tasks waited for a CPU: causes, and what is observed of them (pure)
 //	kthread        what kernel threads are for, by their names (pure)
 //	kernel         system calls; with the one below and lab/netns the only importer of golang.org/x/sys/unix
 //	kernel/tree    trees that others made, read inside of them (--host-root)

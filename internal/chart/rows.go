@@ -159,9 +159,13 @@ func (b Bars) Text(width int) []string {
 // eighths are the ends of bars, in eighths of a cell.
 var eighths = []string{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"}
 
-// Eighths is a bar of up to width cells, filled to a share from 0 to 1, as long as that is.
+// Eighths is a bar of up to width cells, filled to a share from 0 to 1, as long as that is; what is
+// not 0 can be seen.
 func Eighths(share float64, width int) string {
 	n := int(math.Round(min(max(share, 0), 1) * float64(8*width)))
+	if n == 0 && share > 0 {
+		n = 1
+	}
 	return strings.Repeat("█", n/8) + eighths[n%8]
 }
 

@@ -168,6 +168,7 @@ func TestOutputIsAsPromised(t *testing.T) {
 		{"what-is " + pid + " 2 kworker/0:0 RES NET_RX", "what-is"}, {"--host-root " + host + " what-is irq:24", "what-is"},
 		{"doctor", "doctor"},
 		{"watch " + pid + " --for 50ms", "watch"}, {"watch --wakes --for 200ms", "watch"}, {"irq follow " + pid + " --show --for 200ms", "follow"}, {"auto " + pid + " --dry-run", "auto"},
+		{"why " + pid + " --for 100ms", "why"},
 		{"sysctl kernel.ostype", "sysctl"}, {"profiles", "profiles"},
 		{"verify " + file, "verify profile"}, {"apply " + file + " --check", "profile change"},
 		{"pin " + pid, "change"}, {"pin " + pid + " --cpu " + cpu + " --mem", "change"},
@@ -210,12 +211,12 @@ func TestOutputIsAsPromised(t *testing.T) {
 			missing = append(missing, line)
 		}
 	}
-	// They need what not every machine has: migrations, real-time tasks, memory to move, isolated CPUs. A search
+	// They need what not every machine has: migrations, waits and eBPF, real-time tasks, memory to move, isolated CPUs. A search
 	// takes half a minute, and TestAutoFindsTheCPU and TestAutoWatches validate it; TestHintServe does the echo of hints,
 	// TestVMRuleFollows reads the line of a rule that steers.
 	t.Log("not seen here: ", strings.Join(slices.Sorted(slices.Values(missing)), " "))
 	assert.Subset(t, strings.Fields("watch.move watch.count watch.task watch.pair watch.wake watch.wake_summary follow.flow follow.follow rescue.rt_task change.memory isolate.stay "+
-		"isolate.verified isolate.unmovable auto.period auto.out auto.auto auto.look hint.serve hint.hints rules.steered"), missing, "add a command that prints it")
+		"isolate.verified isolate.unmovable auto.period auto.out auto.auto auto.look hint.serve hint.hints rules.steered why.wait why.blame"), missing, "add a command that prints it")
 }
 
 // TestCSVHeadingsAreNames is that CSV has the names of the JSON lines as headings.

@@ -80,8 +80,8 @@ func Explain(o Observation, t *Target) *Answer {
 func (a *Answer) rows() []Row {
 	type key struct {
 		Cause
-		group string
-		pid   kernel.TID
+		group, command string
+		pid            kernel.TID
 	}
 	parts := map[key][]Waited{}
 	total := time.Duration(0)
@@ -89,7 +89,9 @@ func (a *Answer) rows() []Row {
 		k := key{Cause: w.Cause}
 		switch w.Cause {
 		case Neighbour:
-			k.group = cmp.Or(a.beside(w.Group), w.Group)
+			if k.group = a.beside(w.Group); k.group == "" { // they compete one by one
+				k.group, k.command = w.Group, w.Command
+			}
 		case Limit:
 			k.group = w.Group
 		case RealTime:
@@ -103,7 +105,7 @@ func (a *Answer) rows() []Row {
 		rows = append(rows, a.row(of, total))
 	}
 	slices.SortFunc(rows, func(x, y Row) int {
-		return cmp.Or(cmp.Compare(y.Time, x.Time), cmp.Compare(x.Cause, y.Cause), cmp.Compare(x.Group, y.Group), cmp.Compare(x.PID, y.PID))
+		return cmp.Or(cmp.Compare(y.Time, x.Time), cmp.Compare(x.Cause, y.Cause), cmp.Compare(x.Group+x.Command, y.Group+y.Command), cmp.Compare(x.PID, y.PID))
 	})
 	shares := make([]float64, len(rows))
 	for i := range rows {
@@ -137,7 +139,7 @@ func (a *Answer) beside(group string) string {
 
 // row sums parts up whose cause is the same.
 func (a *Answer) row(parts []Waited, total time.Duration) Row {
-	slices.SortStableFunc(parts, func(x, y Waited) int { return cmp.Compare(y.Time, x.Time) })
+	SortWaited(parts)
 	r := Row{Waited: Waited{By: parts[0].By}}
 	seen := map[kernel.TID]bool{}
 	for _, p := range parts {
@@ -147,6 +149,9 @@ func (a *Answer) row(parts []Waited, total time.Duration) Row {
 			seen[p.PID] = true
 			r.Processes++
 		}
+	}
+	if waits := a.Waits(); waits.Count() > 0 {
+		r.Waits = min(r.Waits, waits.Count()) // one may have parts of several of them
 	}
 	if total > 0 {
 		r.Share = float64(r.Time) / float64(total)
@@ -170,7 +175,7 @@ func (r *Row) name(parts []Waited) string {
 		return "own threads"
 	case Neighbour:
 		name := procfs.OwnerOf(r.Group) + ": " + r.Command
-		if r.Group == "" {
+		if r.Group == "" || r.Group == "/" {
 			name = r.Command
 		}
 		if r.Processes > 1 {
@@ -249,30 +254,52 @@ func (a *Answer) Top(most int) []Row {
 	return append(append([]Row(nil), a.Rows[:n]...), rest)
 }
 
-// portions name the parts of a wait.
-func portions(l LongestWait) []Portion {
-	var out []Portion
-	var shares []float64
+// mostPortions is how many parts of a wait are named.
+const mostPortions = 6
+
+// portions name the largest parts of a wait.
+func portions(l LongestWait) (out []Portion) {
 	for _, p := range l.Parts {
-		name := cmp.Or(p.Command, p.Cause.String())
-		switch p.Cause {
-		case Limit:
-			name = "limit of " + procfs.OwnerOf(p.Group)
-		case Self:
-			name = "own " + p.Command
-		}
-		if i := slices.IndexFunc(out, func(o Portion) bool { return o.Name == name }); i >= 0 {
-			out[i].Time += p.Time
-			shares[i] += float64(p.Time) / float64(max(l.Time, 1))
-			continue
-		}
-		out = append(out, Portion{Name: name, Time: p.Time})
+		out = addPortion(out, p.portion(), p.Time)
+	}
+	slices.SortStableFunc(out, func(a, b Portion) int { return cmp.Compare(b.Time, a.Time) })
+	var rest Portion
+	for len(out) > mostPortions || len(out) > 1 && 200*out[len(out)-1].Time < l.Time {
+		rest.Time += out[len(out)-1].Time
+		out = out[:len(out)-1]
+	}
+	if rest.Time > 0 {
+		out = addPortion(out, "others", rest.Time)
+	}
+	var shares []float64
+	for _, p := range out {
 		shares = append(shares, float64(p.Time)/float64(max(l.Time, 1)))
 	}
 	for i, percent := range chart.Wholes(shares) {
 		out[i].Percent = percent
 	}
 	return out
+}
+
+func addPortion(all []Portion, name string, d time.Duration) []Portion {
+	if i := slices.IndexFunc(all, func(o Portion) bool { return o.Name == name }); i >= 0 {
+		all[i].Time += d
+		return all
+	}
+	return append(all, Portion{Name: name, Time: d})
+}
+
+// portion is the name of a part of a wait.
+func (b By) portion() string {
+	switch {
+	case b.Cause == Limit:
+		return "limit of " + procfs.OwnerOf(b.Group)
+	case b.Cause == Self:
+		return strings.TrimSpace("own " + b.Command)
+	case b.Cause == Neighbour && b.Command == "":
+		return "others"
+	}
+	return cmp.Or(b.Command, b.Cause.String())
 }
 
 // Waits are the bins of all waits.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"piton/internal/chart"
 	"piton/internal/cpuset"
@@ -76,7 +77,7 @@ var rules = []rule{
 		return sentence("it has ended")
 	}},
 	{Neighbour, "autogroup", (*Answer).inOtherSession, func(a *Answer, r *Row) Remedy {
-		return command(a.Target.Rights.Tasks, "nice", "--autogroup", number(r.PID), strconv.Itoa(lowNice))
+		return command(a.Target.Rights.Tasks, "nice", "--autogroup", a.rivals(r), strconv.Itoa(lowNice))
 	}},
 	{Neighbour, "nice", always, (*Answer).nice},
 
@@ -204,7 +205,25 @@ func (a *Answer) nice(r *Row) Remedy {
 	case rival.Nice >= lowNice:
 		nice = lowestNice
 	}
-	return command(a.Target.Rights.Tasks, "nice", number(r.PID), strconv.Itoa(nice))
+	return command(a.Target.Rights.Tasks, "nice", a.rivals(r), strconv.Itoa(nice))
+}
+
+// rivals are the processes of a row on a command line: several by their name, if that is not the
+// target's too.
+func (a *Answer) rivals(r *Row) string {
+	name := a.Target.Rivals[r.PID].Comm
+	own := slices.ContainsFunc(a.Target.Threads, func(t Thread) bool { return t.Comm == name })
+	if r.Processes < 2 || own || name != r.Command || !plainName(name) {
+		return number(r.PID)
+	}
+	return name
+}
+
+// plainName reports whether a name means itself as a TARGET.
+func plainName(name string) bool {
+	return strings.ContainsFunc(name, unicode.IsLetter) && strings.IndexFunc(name, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_.-", r)
+	}) < 0 && name[0] != '-'
 }
 
 // free are the CPUs that the target does not use, isolated ones left out.

@@ -143,6 +143,20 @@ func TestWeightSaysWhatItExpects(t *testing.T) {
 	assert.Equal(t, "56 % of a CPU that both want, for web.slice (weights 100 and 20; by weight)", a.Rows[0].Remedy.Expect, "four processes count four times")
 }
 
+func TestSeveralRivalsAreNamed(t *testing.T) {
+	by := By{Cause: Neighbour, Group: "/", Command: "cc1", PID: 7}
+	for name, want := range map[string]string{"cc1": "piton nice cc1 10", "nginx": "piton nice 7 10", "a b": "piton nice 7 10", "12": "piton nice 7 10"} {
+		g := target(t)
+		g.Threads[0].Comm = "nginx"
+		g.Rivals[7] = Rival{Comm: name}
+		o := waited(by, 30*ms)
+		o.By = append(o.By, o.By[0])
+		o.By[0].Command, o.By[1].Command, o.By[1].PID = name, name, 8
+		o.By[1].Time--
+		assert.Equal(t, want, Explain(o, g).Rows[0].Remedy.Text, name)
+	}
+}
+
 func TestBelow(t *testing.T) {
 	for _, c := range [][3]string{
 		{"/a/b/c", "/a/x/y", "/a/b"}, {"/a/b", "/a/b/c", ""}, {"/a/b/c", "/a/b", "/a/b/c"}, {"", "/a", ""}, {"/a", "", "/a"},

@@ -52,6 +52,7 @@ type Rights struct {
 // Thread is one of the target.
 type Thread struct {
 	TID, PID kernel.TID
+	Comm     string
 	Allowed  cpuset.Set // its mask, within its cpuset
 	Cpuset   cpuset.Set // what its control group allows
 }
@@ -73,6 +74,7 @@ type Group struct {
 type Rival struct {
 	Allowed   cpuset.Set // its mask, within its cpuset
 	Cpuset    cpuset.Set
+	Comm      string
 	Nice      int
 	Bound     bool // the kernel refuses to set its CPUs
 	Autogroup string
@@ -111,18 +113,6 @@ func (t *Target) Allowed() (mask, groups cpuset.Set) {
 		mask, groups = mask.Or(th.Allowed), groups.Or(th.Cpuset)
 	}
 	return mask, groups
-}
-
-// processes are those of the threads that are still there.
-func (t *Target) processes() (pids []kernel.TID) {
-	seen := map[kernel.TID]bool{}
-	for _, th := range t.Threads {
-		if !seen[th.PID] {
-			seen[th.PID] = true
-			pids = append(pids, th.PID)
-		}
-	}
-	return pids
 }
 
 // unkept reports whether a sched_ext scheduler leaves the limit of a group out of account: it did

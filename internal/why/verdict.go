@@ -71,7 +71,11 @@ func (a *Answer) verdict() Verdict {
 	if first == nil {
 		return Verdict{verdictWords[Unknown], "the cause of its waiting is not known."}
 	}
-	return Verdict{verdictWords[most], fmt.Sprintf("%s took %s of its waiting.", first.who(), of(sums[most], a.Waited))}
+	text := fmt.Sprintf("%s took %s of its waiting", first.who(), of(first.Time, a.Waited))
+	if all := of(sums[most], a.Waited); all != of(first.Time, a.Waited) {
+		text += fmt.Sprintf(", all of that kind (%s) %s", most, all)
+	}
+	return Verdict{verdictWords[most], text + "."}
 }
 
 // first is the largest row of a cause, nil for none.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"piton/internal/bpf/waits"
 	"piton/internal/change"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
@@ -19,15 +20,19 @@ import (
 	"piton/internal/why/facts"
 )
 
-// waits observes how targets wait.
-type waits interface {
+// waitSource observes how targets wait.
+type waitSource interface {
 	Read() (why.Observation, error) // since it was opened
 	Close()
 }
 
 // openWaits opens the source that knows causes; its error says what is lacking.
-var openWaits = func(watch.Targets) (waits, error) {
-	return nil, errors.New("it needs eBPF")
+var openWaits = func(t watch.Targets) (waitSource, error) {
+	of := waits.Targets{Processes: t.IDs, Children: t.Scope == watch.Tree}
+	if t.Scope == watch.Thread {
+		of = waits.Targets{Threads: t.IDs}
+	}
+	return waits.Open(of)
 }
 
 type whyOptions struct {
@@ -143,8 +148,8 @@ func scopeFlags(s change.Scope) []string {
 type observed struct {
 	words   []string
 	targets watch.Targets
-	source  waits // nil where causes are not known
-	lacking error // why they are not
+	source  waitSource // nil where causes are not known
+	lacking error      // why they are not
 	reader  *facts.Reader
 	why.Observation
 	target *why.Target

@@ -110,29 +110,44 @@ func printBlame(a *app.App, o output.Format, all []*observed) error {
 		}
 		victims = append(victims, why.Victim{Name: strings.Join(v.words, " "), Observation: v.Observation})
 	}
-	var rows []blamed
-	for _, offender := range why.Blame(victims) {
-		for _, kept := range offender.Of {
-			rows = append(rows, blamed{offender, kept})
-		}
-	}
+	offenders := why.Blame(victims)
 	switch {
 	case o.JSON():
-		blameList.JSON(a, rows...)
-	case len(rows) == 0:
+		for _, offender := range offenders {
+			for _, kept := range offender.Of {
+				blameList.JSON(a, blamed{offender, kept})
+			}
+		}
+	case len(offenders) == 0:
 		fmt.Fprintln(a, "They waited for nobody.")
 	default:
-		blameList.First(a, rows, "offender")
+		offenderList.First(a, offenders, "offender")
 	}
 	return nil
 }
 
+// perSecond is time waited, in ms a second, as people read it.
+func perSecond(rate float64) string { return chart.Digits(math.Round(10*rate) / 10) }
+
+// whom are the victims of an offender: "131 of web, 40 of sshd".
+func whom(o why.Offender) string {
+	var out []string
+	for _, kept := range o.Of {
+		out = append(out, fmt.Sprintf("%s of %s", perSecond(blamed{o, kept}.rate()), kept.Victim))
+	}
+	return strings.Join(out, ", ")
+}
+
+var offenderList = output.Selection("blame", []field.Column[why.Offender]{
+	output.TableCol("OFFENDER", func(o why.Offender) string { return o.Name }),
+	output.TableCol("CAUSE", func(o why.Offender) string { return o.Cause.String() }),
+	output.TableCol("ms/s", whom)})
+
 var blameList = output.NewList("why", "blame", "how long a target waited for an offender",
-	output.Col("name", "OFFENDER", output.Text, "who had the CPU, or whose limit it is", func(k blamed) any { return k.Name }),
-	output.Col("kind", "CAUSE", output.Text, "neighbour, real time, kernel, limit", func(k blamed) any { return k.Cause.String() }),
-	output.Col("ms_per_s", ">ms/s", output.Number, "time that the target waited, a second", func(k blamed) any { return field.Rounded(float32(k.rate())) }).
-		As(func(k blamed) string { return chart.Digits(math.Round(10*k.rate()) / 10) }),
-	output.Col("victim", "OF", output.Text, "the target that waited", func(k blamed) any { return k.Victim }),
+	output.Col("name", "", output.Text, "who had the CPU, or whose limit it is", func(k blamed) any { return k.Name }),
+	output.Col("kind", "", output.Text, "neighbour, real time, kernel, limit", func(k blamed) any { return k.Cause.String() }),
+	output.Col("ms_per_s", "", output.Number, "time that the target waited, a second", func(k blamed) any { return field.Rounded(float32(k.rate())) }),
+	output.Col("victim", "", output.Text, "the target that waited", func(k blamed) any { return k.Victim }),
 	output.Col("ns", "", output.Int, "time that it waited", func(k blamed) any { return int64(k.Kept.Time) }),
 	output.Col("total_ns", "", output.Int, "of all targets", func(k blamed) any { return int64(k.Offender.Time) }),
 	output.Col("cgroup", "", output.MaybeText, "the offender's control group", func(k blamed) any { return field.NonEmpty(k.Group) }),

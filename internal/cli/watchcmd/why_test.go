@@ -105,8 +105,8 @@ func (m *madeUp) Close()                         { m.closed = true }
 
 func TestObserveEndsWithItsTarget(t *testing.T) {
 	source := &madeUp{Observation: whytest.Observation()}
-	defer func(was func(watch.Targets) (waits, error)) { openWaits = was }(openWaits)
-	openWaits = func(watch.Targets) (waits, error) { return source, nil }
+	defer func(was func(watch.Targets) (waitSource, error)) { openWaits = was }(openWaits)
+	openWaits = func(watch.Targets) (waitSource, error) { return source, nil }
 	cmd := exec.Command("sleep", "0.3")
 	require.NoError(t, cmd.Start())
 	go func() { _ = cmd.Wait() }()
@@ -116,7 +116,7 @@ func TestObserveEndsWithItsTarget(t *testing.T) {
 	assert.Equal(t, source.Observation, seen.Observation)
 	assert.Empty(t, seen.target.Lacking)
 
-	openWaits = func(watch.Targets) (waits, error) { return nil, errors.New("it needs CAP_BPF") }
+	openWaits = func(watch.Targets) (waitSource, error) { return nil, errors.New("it needs CAP_BPF") }
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	seen = &observed{targets: watch.Targets{IDs: []kernel.TID{kernel.TID(os.Getpid())}}}
@@ -130,5 +130,5 @@ func TestObserveEndsWithItsTarget(t *testing.T) {
 
 	seen.lacking, seen.words, seen.Observation = nil, []string{"nginx"}, whytest.Observation()
 	require.NoError(t, printBlame(a, output.Format{}, []*observed{seen}))
-	assert.Contains(t, out.String(), "OFFENDER            CAUSE      ms/s  OF\ncc1 in job          neighbour   600  nginx\n")
+	assert.Contains(t, out.String(), "OFFENDER            CAUSE      ms/s\ncc1 in job          neighbour  600 of nginx\n")
 }

@@ -184,7 +184,7 @@ func (r *Reader) readThreads(t *why.Target) {
 			set = r.cpuset(pid, t.Machine.Online)
 			sets[pid] = set
 		}
-		t.Threads = append(t.Threads, why.Thread{TID: tid, PID: pid, Allowed: st.CPUsAllowed.And(t.Machine.Online), Cpuset: set})
+		t.Threads = append(t.Threads, why.Thread{TID: tid, PID: pid, Comm: st.Comm, Allowed: st.CPUsAllowed.And(t.Machine.Online), Cpuset: set})
 		if name, err := r.fs.File(strconv.Itoa(int(pid)), "task", strconv.Itoa(int(tid)), "wchan"); err == nil && string(name) != "0" {
 			asleep[string(name)]++
 		}
@@ -278,7 +278,7 @@ func (r *Reader) rival(t *why.Target, b *why.By) {
 	if err != nil {
 		return
 	}
-	rival := why.Rival{Nice: int(st.Nice), Bound: st.Flags&procfs.FlagNoSetAffinity != 0, Allowed: status.CPUsAllowed,
+	rival := why.Rival{Comm: status.Comm, Nice: int(st.Nice), Bound: st.Flags&procfs.FlagNoSetAffinity != 0, Allowed: status.CPUsAllowed,
 		Cpuset: r.cpuset(b.PID, t.Machine.Online)}
 	if group, auto := r.m.TaskGroup(b.PID); auto {
 		rival.Autogroup = group
