@@ -22,6 +22,7 @@ func TestVerdicts(t *testing.T) {
 			g.Machine.SchedExt, g.Groups[1].Throttled = "scx_x", 0
 		}, "UNKNOWN", "the cause of its waiting is not known."},
 		{"neighbour", waited(By{Cause: Neighbour, Group: "/", Command: "cc1"}, 30*ms), nil, "NEIGHBOUR", "cc1 took 100 % of its waiting."},
+		{"neighbours one by one", two(), nil, "NEIGHBOUR", "cc1 took 67 % of its waiting, all neighbours 100 %."},
 		{"self", waited(By{Cause: Self}, 30*ms), nil, "SELF", "its own threads took 100 % of its waiting."},
 		{"host", waited(By{Cause: Host}, 30*ms), nil, "HOST", "the hypervisor, which ran something else (steal), took 100 % of its waiting."},
 		{"real time", waited(By{Cause: RealTime, Command: "rtapp", PID: 3, Policy: kernel.RR, Priority: 1}, 30*ms), nil, "REALTIME", "rtapp 3 (RR:1) took 100 % of its waiting."},
@@ -49,6 +50,14 @@ func TestVerdicts(t *testing.T) {
 			assert.Equal(t, Verdict{c.word, c.text}, Explain(c.o, g).Verdict)
 		})
 	}
+}
+
+// two neighbours compete by themselves.
+func two() Observation {
+	o := waited(By{Cause: Neighbour, Group: "/", Command: "cc1"}, 30*ms)
+	o.By = append(o.By, Waited{By: By{Cause: Neighbour, Group: "/", Command: "as"}, Time: time.Second})
+	o.Waited += time.Second
+	return o
 }
 
 func avoidable(of Avoidable) Observation {

@@ -189,10 +189,10 @@ func (a *Answer) weight(r *Row) Remedy {
 	return out
 }
 
-// inOtherSession reports whether the rival competes in another autogroup.
+// inOtherSession reports whether the rival competes in an autogroup which is not the target's.
 func (a *Answer) inOtherSession(r *Row) bool {
 	rival := a.Target.Rivals[r.PID].Autogroup
-	return rival != "" && rival != a.Target.Arena.Autogroup && a.Target.Arena.Group == ""
+	return rival != "" && rival != a.Target.Arena.Autogroup
 }
 
 // nice lowers the rival, which competes where the target or a group of it does.

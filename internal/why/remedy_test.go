@@ -83,6 +83,12 @@ func TestRemedies(t *testing.T) {
 			g.Arena = Arena{Autogroup: "/autogroup-1"}
 			g.Rivals[7] = Rival{Autogroup: "/autogroup-2"}
 		}, "piton nice --autogroup 7 10"},
+		{"neighbour: autogroup", By{Cause: Neighbour, Group: "/", PID: 7}, func(g *Target) { g.Rivals[7] = Rival{Autogroup: "/autogroup-2"} },
+			"piton nice --autogroup 7 10"},
+		{"neighbour: nice", By{Cause: Neighbour, Group: "/", PID: 7}, func(g *Target) {
+			g.Arena = Arena{Autogroup: "/autogroup-2"}
+			g.Rivals[7] = Rival{Autogroup: "/autogroup-2"}
+		}, "piton nice 7 10"},
 		{"neighbour: nice", By{Cause: Neighbour, Group: "/", PID: 7}, nil, "piton nice 7 10"},
 		{"neighbour: nice", By{Cause: Neighbour, Group: "/web.slice/web.service", PID: 7}, func(g *Target) { g.Rivals[7] = Rival{Nice: 12} }, "piton nice 7 19"},
 		{"neighbour: nice", By{Cause: Neighbour, Group: "/", Command: "cc1", PID: 7}, func(g *Target) { g.Rivals[7] = Rival{Nice: 19} },

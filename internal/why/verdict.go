@@ -57,12 +57,14 @@ func (a *Answer) verdict() Verdict {
 		return Verdict{Masked, fmt.Sprintf("for %s of its waiting a CPU was idle that its cpuset (%s) excludes.", of(a.Avoidable.Cpuset, a.Waited), groups)}
 	}
 	var sums [Causes]time.Duration
+	var percents [Causes]int
 	most := Unknown
 	for i := range a.Rows {
 		r := &a.Rows[i]
 		if r.Cause == Limit && a.Target.unkept(r.Limiting) {
 			continue
 		}
+		percents[r.Cause] += r.Percent
 		if sums[r.Cause] += r.Time; sums[r.Cause] > sums[most] {
 			most = r.Cause
 		}
@@ -71,12 +73,15 @@ func (a *Answer) verdict() Verdict {
 	if first == nil {
 		return Verdict{verdictWords[Unknown], "the cause of its waiting is not known."}
 	}
-	text := fmt.Sprintf("%s took %s of its waiting", first.who(), of(first.Time, a.Waited))
-	if all := of(sums[most], a.Waited); all != of(first.Time, a.Waited) {
-		text += fmt.Sprintf(", all of that kind (%s) %s", most, all)
+	text := fmt.Sprintf("%s took %d %% of its waiting", first.who(), first.Percent)
+	if all := percents[most]; all != first.Percent {
+		text += fmt.Sprintf(", all %s %d %%", several[most], all)
 	}
 	return Verdict{verdictWords[most], text + "."}
 }
+
+// several are the causes that rows may share.
+var several = [Causes]string{Neighbour: "neighbours", RealTime: "real-time tasks", Limit: "limits"}
 
 // first is the largest row of a cause, nil for none.
 func (a *Answer) first(c Cause) *Row {
