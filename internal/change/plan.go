@@ -88,7 +88,7 @@ func inOrder(set []attr.Setting) ([]attr.Setting, error) {
 	}
 	out := slices.Clone(set)
 	for _, s := range set {
-		if s.Attribute.OfFile() || !s.Attribute.Known() {
+		if s.Attribute.OfFile() && !s.Attribute.OfGroup() || !s.Attribute.Known() {
 			return nil, attr.Usagef("%q is not an attribute of a task", string(s.Attribute))
 		}
 		if _, err := s.Attribute.Parse(attr.Text(s.Value)); err != nil { // also of values that were made by hand
@@ -170,6 +170,12 @@ func (p *planner) task(k attr.Task, settings []attr.Setting) bool {
 			continue
 		}
 		c := Change{Object: k.Object(), Attribute: s.Attribute, After: s.Value, Status: attr.Planned}
+		if s.Attribute.OfGroup() && !k.Ended() {
+			if !p.group(&c) {
+				changes = append(changes, c)
+			}
+			continue
+		}
 		if err := p.prepare(k, &c); errors.Is(err, syscall.ESRCH) {
 			return false
 		}
@@ -214,6 +220,18 @@ func deadlineFirst(changes []Change) []Change {
 		changes = slices.Insert(slices.Delete(changes, i, i+1), 0, policy)
 	}
 	return changes
+}
+
+// group plans the change of the control group of a change's process, unless it refuses that.
+func (p *planner) group(c *Change) bool {
+	o, err := p.GroupOf(c.PID, c.Attribute)
+	if err == nil {
+		err = p.file(attr.SetFile(c.Attribute, o.Path, o.Name, c.After))
+	}
+	if err != nil {
+		c.RefuseAs(p.Mark(*c, err))
+	}
+	return err == nil
 }
 
 // file plans the change of one file. The error is a UsageError for a setting

@@ -24,6 +24,7 @@ type undoer struct {
 	kept     map[attr.Key][]kept
 	restored map[attr.Key][]restored
 	reverted map[attr.Key]bool // left out
+	cut      map[uint64]bool   // entries of which an undo, or a guard, may have been killed in the middle
 	view     *attr.View
 	family   family
 }
@@ -85,6 +86,10 @@ func (u *undoer) all(ctx context.Context, chosen map[uint64]bool) error {
 		guards, _ = u.t.o.Guards.List() // without it, what a guard has recorded tells
 	}
 	operations := history.Operations(u.entries, guards)
+	u.cut = map[uint64]bool{}
+	for _, o := range operations {
+		u.cut[o.ID] = o.Unconfirmed() || slices.ContainsFunc(o.Undos, func(e Entry) bool { return !e.Finished })
+	}
 	u.later(operations, chosen)
 	u.guarded(operations, chosen)
 	for i := range slices.Backward(u.entries) {
@@ -342,6 +347,9 @@ func (u *undoer) overlain(g *goal, s step) bool {
 // left reports whether the value is what a step left, or what the kernel made of that.
 func (u *undoer) left(g *goal, s step) bool {
 	if attr.FollowsIRQ(g.Change, s.after, g.value) || u.same(g.Change, s.after, g.value) {
+		return true
+	}
+	if (!s.sure || u.cut[s.entry]) && g.Attribute.Halfway(s.before, s.after, g.value) {
 		return true
 	}
 	made := g.Change

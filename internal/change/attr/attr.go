@@ -50,6 +50,7 @@ type spec struct {
 	noun    string                // of a file: "IRQ"; several take an s
 	path    func() *regexp.Regexp // of a file's whole path; nil: it is a task's
 	process bool                  // the whole process's, read and set by its first thread
+	group   func(bool) []string   // of a control group: its files, by whether that is of version 2
 	cpus    bool                  // the value is a cpuset.Set
 	mask    bool                  // and the file holds it as a hexadecimal mask, not as a cpulist
 	needs   kernel.Capability     // what a change of others' tasks takes; 0 = CAP_SYS_NICE
@@ -65,6 +66,8 @@ type spec struct {
 	// adjusted recognises a value that the kernel made of c.After, now, and says why
 	// in c.Reason.
 	adjusted func(m *Machine, c *Change, now Value) bool
+	// halfway is Attribute.Halfway; nil = one write sets it.
+	halfway func(x, y, now Value) bool
 	// absent says that this machine cannot have the change, whatever the rights; "" when
 	// the errno is about something else.
 	absent func(m *Machine, c Change, errno syscall.Errno) string
@@ -89,7 +92,7 @@ type spec struct {
 // Command is how an attribute of tasks is offered on the command line: as a flag
 // of piton --headless and piton run, and as a command that takes targets and a value.
 type Command struct {
-	Flag, Usage                           string // "nice", "nice `VALUE`, -20 (first) to 19 (last)"
+	Flag, Usage                           string // "" for none; "nice", "nice `VALUE`, -20 (first) to 19 (last)"
 	Verb, Use, What, Short, Long, Example string
 	Words                                 []string // values, or their beginnings, for completion
 }
@@ -114,7 +117,7 @@ func (a Attribute) Known() bool { _, ok := table[a]; return ok }
 // OfProcess reports whether the attribute is a whole process's and not its threads'.
 func (a Attribute) OfProcess() bool { return a.spec().process }
 
-// OfFile reports whether the attribute is one of a file of the kernel.
+// OfFile reports whether the attribute is one of a file of the kernel, or of several that belong together.
 func (a Attribute) OfFile() bool { return a.spec().path != nil }
 
 // Parse reads a value as people type it and as Value.String writes it. Errors are
@@ -250,6 +253,9 @@ func (w Write) Set() error {
 	if err := checkPath(c.Attribute, c.Path); err != nil {
 		return err
 	}
+	if write := c.Attribute.spec().write; write != nil {
+		return write(w)
+	}
 	return w.Files.WriteSetting(c.Path, encode(c.Attribute, c.After)+"\n")
 }
 
@@ -260,6 +266,9 @@ func (m *Machine) Read(a Attribute, o Object) (Value, error) {
 	}
 	if err := checkPath(a, o.Path); err != nil {
 		return nil, err
+	}
+	if read := a.spec().read; read != nil {
+		return read(m, o)
 	}
 	text, err := m.Files.ReadSetting(o.Path)
 	if err != nil {

@@ -1,6 +1,7 @@
 package attr
 
 import (
+	"fmt"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -114,7 +115,11 @@ func riskGroup(v *View, c Change) {
 	case auto:
 		v.Warn(Note, "autogroup is on: nice acts within the session of %d only; for the whole session: piton nice --autogroup %d %s", c.PID, c.PID, c.After)
 	case name != "":
-		v.Warn(Note, "nice acts within the cgroup %s only; against others the group's weight counts", name)
+		command := ""
+		if _, err := v.GroupOf(c.PID, Weight); err == nil {
+			command = fmt.Sprintf(": piton weight %d VALUE", c.PID)
+		}
+		v.Warn(Note, "nice acts within the cgroup %s only; against others the group's weight counts%s", name, command)
 	default:
 		return
 	}

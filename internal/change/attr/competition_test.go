@@ -68,6 +68,10 @@ func TestNiceWithinAGroup(t *testing.T) {
 	box := "nice acts within the cgroup /box only; against others the group's weight counts"
 	assert.Equal(t, []string{box, oneGroup}, said())
 
+	m.Group("/box", true, 10)
+	box += ": piton weight 10 VALUE"
+	assert.Equal(t, []string{box, oneGroup}, said())
+
 	m.Write("proc/sys/kernel/osrelease", "7.3.4\n")
 	assert.Equal(t, []string{box, "between groups: " + eachTask + assumedRule}, said())
 	m.Write(cgroupMode, "up smp (concur) max tasks \n")

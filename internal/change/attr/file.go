@@ -99,8 +99,8 @@ func parseCount(text string) (Value, error) {
 	return Count(n), nil
 }
 
-// Identify fills in the handlers of an interrupt line or the number of a queue's interface,
-// by which a file differs from a later one with the same path.
+// Identify fills in the handlers of an interrupt line, or the number of a queue's interface or of a
+// control group, by which a file differs from a later one with the same path.
 func (m *Machine) Identify(a Attribute, o *Object) {
 	fs := irq.New(m.Proc.Root())
 	switch a {
@@ -110,6 +110,8 @@ func (m *Machine) Identify(a Attribute, o *Object) {
 		if link := fs.Link(interfaceOf(o.Path)); link.Index != 0 {
 			o.Comm = fmt.Sprintf("interface %d", link.Index)
 		}
+	case Weight, Quota:
+		o.Comm = m.groupID(o.Path)
 	}
 }
 

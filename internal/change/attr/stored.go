@@ -71,7 +71,7 @@ func stored(a Attribute, text string) (Value, error) {
 	switch {
 	case !a.Known():
 		return Opaque(text), nil
-	case text == "" && !a.OfFile():
+	case text == "" && (!a.OfFile() || a.OfGroup()):
 		return nil, nil // it was not known
 	}
 	return a.Parse(text)

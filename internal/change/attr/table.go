@@ -23,6 +23,8 @@ func init() { // the specs refer to the table
 		{IOPrio, &ioprio},
 		{CoreCookie, &cookie},
 		{Policy, &policy},
+		{Weight, &weight},
+		{Quota, &quota},
 		{IRQAffinity, &irqAffinity},
 		{DefaultIRQAffinity, &defaultIRQAffinity},
 		{WorkqueueMask, &workqueueMask},

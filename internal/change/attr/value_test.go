@@ -32,6 +32,11 @@ var notations = map[Attribute]map[string]string{
 		"fifo:10,reset-on-fork": "FIFO:10,reset-on-fork", "other,RESET-ON-FORK": "OTHER,reset-on-fork",
 		"ext": "EXT", "deadline:1ms/2ms/3ms,Reclaim,reset-on-fork": "DEADLINE:1ms/2ms/3ms,reset-on-fork,reclaim",
 	},
+	Weight: {"100": "100", " 0.2 ": "0.2", "33.5": "33.5", "idle": "idle", "25600": "25600"},
+	Quota: {
+		"20": "20%", "150%": "150%", "none": "none", "33.3% burst 5ms": "33.3% burst 5ms", "20% burst 0": "20% burst 0s",
+		"20% period 100ms": "20% period 100ms", "none period 0.05s burst 1500us": "none period 50ms burst 1.5ms",
+	},
 	RPSCPUs:  {"": "", "0-3": "0-3"},
 	RPSFlows: {" 4096 ": "4096", "0": "0"},
 	Sysctl:   {"4096\t87380  1 \n": "4096 87380 1", "-1": "-1", "": ""},
@@ -53,6 +58,11 @@ var nonsense = map[Attribute][]string{
 		"deadline", "deadline:1ms/20ms", "deadline:1/2/3", "deadline:1us/20ms/20ms", "deadline:30ms/20ms/20ms",
 		"deadline:1ms/30ms/20ms", "deadline:x/1ms/1ms", "0", "100", "5,x", "rr:1:2",
 		"rr,reclaim", "5,reclaim", "deadline:1ms/2ms/2ms,reset-on-fork,", "fifo,",
+	},
+	Weight: {"", "0", "0.1", "-5", "25601", "x", "1e9", "NaN"},
+	Quota: {
+		"", "0", "-5%", "max", "20% burst", "20% burst x", "20% burst -1ms", "20% burst 5", "20% period 2s", "20% period 100us", "20% bursts 5ms",
+		"20% burst 1ns", "NaN", "inf",
 	},
 	IRQAffinity: {"", "x"},
 	RPSFlows:    {"", "-1", "x", "9999999999"},

@@ -112,6 +112,21 @@ func (m *Machine) Line(number, handlers, cpus string) string {
 	return file
 }
 
+// Group puts a process into a control group of version 2, or else 1, and returns its directory.
+func (m *Machine) Group(name string, unified bool, pid kernel.TID) (dir string) {
+	dir, line := "/sys/fs/cgroup/cpu"+name, "1:cpu:"+name+"\n0::/\n"
+	if unified {
+		dir, line = "/sys/fs/cgroup/unified"+name, "0::"+name+"\n"
+		m.Write("proc/self/mountinfo", "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n")
+	}
+	for file, text := range kernelfake.NewGroup(dir, unified) {
+		m.Settings.Put(file, text)
+	}
+	m.Write(fmt.Sprintf("proc/%d/cgroup", pid), line)
+	m.Write(dir+"/cgroup.procs", fmt.Sprintf("%d\n", pid))
+	return dir
+}
+
 // Sources is the machine as an attr.Machine reads it, for a user with CAP_SYS_NICE.
 func (m *Machine) Sources() attr.Sources {
 	return attr.Sources{

@@ -60,7 +60,11 @@ type machine struct{ proc attr.Processes }
 func Of(proc attr.Processes, changes []attr.Change) []string {
 	m := machine{proc}
 	touched := map[kernel.TID][]attr.Attribute{} // by process, 0 = of any object
+	groups := map[string][]attr.Attribute{}
 	for _, c := range changes {
+		if group := c.Group(); group != "" && c.Status == attr.Planned {
+			groups[group] = append(groups[group], c.Attribute)
+		}
 		for _, pid := range []kernel.TID{0, c.PID} {
 			if c.Status == attr.Planned && !slices.Contains(touched[pid], c.Attribute) {
 				touched[pid] = append(touched[pid], c.Attribute)
@@ -72,6 +76,12 @@ func Of(proc attr.Processes, changes []attr.Change) []string {
 		if pid != 0 {
 			out = append(out, m.groupOwners(pid, touched[pid])...)
 		}
+	}
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		if owner := ownerOf(group); owner != "" {
+			out = append(out, owner+" sets the limits of cgroup "+group+" when it starts or updates it; change them there to keep them")
+		}
+		out = append(out, m.unitOf(group, groups[group])...)
 	}
 	return out
 }
@@ -155,22 +165,29 @@ func (m machine) groupOwners(pid kernel.TID, attributes []attr.Attribute) []stri
 	}
 	var out []string
 	group := groups.Main()
-	if owner := cpusetOwner(group); owner != "" && slices.Contains(attributes, attr.Affinity) {
+	if owner := ownerOf(group); owner != "" && slices.Contains(attributes, attr.Affinity) {
 		out = append(out, owner+" owns the cpuset of cgroup "+group+
 			": when it changes the group's CPUs, the kernel works the affinity out anew; set them there to keep them")
 	}
-	unit, own := procfs.UnitOf(group)
-	if unit = cmp.Or(own, unit); strings.HasSuffix(unit, ".service") {
-		if set := m.unitSets(unit, attributes); len(set) > 0 {
-			out = append(out, "systemd unit "+unit+" sets "+strings.Join(set, ", ")+
-				" whenever it starts its processes; change it there to keep it: systemctl edit "+unit)
-		}
-	}
-	return out
+	return append(out, m.unitOf(group, attributes)...)
 }
 
-// cpusetOwner names the manager of a container's cgroup.
-func cpusetOwner(group string) string {
+// unitOf says what the systemd service of a group sets.
+func (m machine) unitOf(group string, attributes []attr.Attribute) []string {
+	unit, own := procfs.UnitOf(group)
+	if unit = cmp.Or(own, unit); !strings.HasSuffix(unit, ".service") {
+		return nil
+	}
+	set := m.unitSets(unit, attributes)
+	if len(set) == 0 {
+		return nil
+	}
+	return []string{"systemd unit " + unit + " sets " + strings.Join(set, ", ") +
+		" whenever it starts its processes; change it there to keep it: systemctl edit " + unit}
+}
+
+// ownerOf names the manager of a container's cgroup.
+func ownerOf(group string) string {
 	short := procfs.ContainerOf(group)
 	short = short[strings.LastIndexByte(short, ':')+1:]
 	switch {

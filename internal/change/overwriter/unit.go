@@ -11,8 +11,9 @@ import (
 	"piton/internal/procfs"
 )
 
-// unitDirs are where systemd looks for units, first to last (systemd.unit(5)).
-var unitDirs = []string{"etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"}
+// unitDirs are where systemd looks for units, first to last; system.control has what systemctl set-property
+// set (systemd.unit(5)).
+var unitDirs = []string{"etc/systemd/system.control", "run/systemd/system.control", "run/systemd/transient", "etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"}
 
 // unitSets returns the directives of the unit and its drop-ins that set one of
 // the attributes (systemd.exec(5), systemd.resource-control(5)), as they stand

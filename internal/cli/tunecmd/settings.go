@@ -46,7 +46,7 @@ func (o *Settings) addSettingFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.within, "within", "", "choose among these `CPUS` only")
 	o.values = map[attr.Attribute]*string{}
 	for _, name := range attr.All() {
-		if c := name.Command(); c != nil {
+		if c := name.Command(); c != nil && c.Flag != "" {
 			o.values[name] = fs.String(c.Flag, "", c.Usage)
 		}
 	}

@@ -89,7 +89,7 @@ func addValueVerbs(all app.Commands) {
 
 func newValueVerb(a *app.App, name attr.Attribute, c *attr.Command) *cobra.Command {
 	var o verbOptions
-	session := false
+	session, burst := false, ""
 	cmd := &cobra.Command{
 		Use: c.Use, Short: c.Short, Long: c.Long + "\n\n" + flags.TargetHelp, Example: c.Example, GroupID: app.GroupTune,
 		Args:        flags.NeedArgs(2, "a target and "+c.What),
@@ -99,14 +99,21 @@ func newValueVerb(a *app.App, name attr.Attribute, c *attr.Command) *cobra.Comma
 			if session {
 				name = attr.Autogroup
 			}
-			value, err := name.Parse(args[last])
+			text := args[last]
+			if burst != "" {
+				text += " burst " + burst
+			}
+			value, err := name.Parse(text)
 			if err != nil {
 				return err
 			}
 			return runVerb(cmd, a, args[:last], action.Tuning{Set: []attr.Setting{{Attribute: name, Value: value}}}, o)
 		},
 	}
-	if name == attr.Nice {
+	switch name {
+	case attr.Quota:
+		cmd.Flags().StringVar(&burst, "burst", "", "let the groups use later what they left, up to this `TIME` in a period (10ms, 0)")
+	case attr.Nice:
 		cmd.Flags().BoolVar(&session, "autogroup", false, "the nice value of the sessions that the targets are in")
 	}
 	o.addFlags(cmd)

@@ -69,6 +69,12 @@ func (f *Files) WriteSetting(path, text string) error {
 	err := f.open("WriteSetting", path)
 	defer f.mu.Unlock()
 	f.calls = append(f.calls, fmt.Sprintf("%s %q", path, text))
+	if err == nil {
+		var group bool
+		if group, err = StoreGroup(f.text, path, text); group {
+			return err
+		}
+	}
 	if err == nil && f.Store != nil {
 		text, err = f.Store(path, text)
 	}
