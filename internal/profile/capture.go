@@ -46,6 +46,7 @@ func Capture(s *State, o CaptureOptions) *Profile {
 	}
 	c.sysctls()
 	c.users()
+	c.groups()
 	c.kthreads()
 	slices.SortFunc(c.p.Tasks, compareItems)
 	slices.SortFunc(c.p.Kthreads, compareItems)
@@ -63,6 +64,28 @@ type capturer struct {
 	isolated cpuset.Set
 	touched  map[attr.Key]bool // what piton has changed; of a file without its attribute
 }
+
+// groups keeps what piton has set of control groups and is in force.
+func (c *capturer) groups() {
+	at := map[string]int{}
+	for _, e := range c.o.Journal {
+		for _, ch := range e.Changes {
+			group := ch.Group()
+			if group == "" || !c.touched[attr.Key{Path: ch.Path}] || c.o.Only != nil {
+				continue
+			}
+			i, known := at[group]
+			if !known {
+				i, at[group] = len(c.p.Tasks), len(c.p.Tasks)
+				c.p.Tasks = append(c.p.Tasks, Task{Cgroup: globbed.Replace(group), Optional: true})
+			}
+			c.p.Tasks[i].set(shape{ch.Attribute: attr.Text(ch.After)}, map[attr.Attribute]bool{ch.Attribute: true})
+		}
+	}
+}
+
+// globbed makes a glob that means a text alone.
+var globbed = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // touchedBy finds what is in force of the journal.
 func touchedBy(entries []change.Entry) map[attr.Key]bool {

@@ -52,7 +52,7 @@ func (c *checker) task(table string, t *Task, kind Kind) {
 	case t.CPUs != "" && len(t.CPUsEach) > 0:
 		c.Fail(table, "cpus_each", "cpus and cpus_each exclude each other")
 	case !t.sets():
-		c.Fail(table, "", "the item sets nothing: it has none of cpus, cpus_each, nice, policy, ioprio, slice and uclamp")
+		c.Fail(table, "", "the item sets nothing: it has none of cpus, cpus_each, nice, policy, ioprio, slice, uclamp, weight and quota")
 	}
 	c.CPUs(table, "cpus", t.CPUs)
 	for _, expr := range t.CPUsEach {

@@ -25,7 +25,7 @@ const header = `# piton apply FILE --check   shows what it would change; without
 var sections = map[string]string{
 	"isolation": "# CPUs that nothing is to run on but what an item below sends there",
 	"machine":   "# interrupts that come up later, and work that is bound to no CPU",
-	"task":      "# tasks of users: name, thread, command (a regular expression) and cgroup say which;\n# cpus, cpus_each (one after the other), nice, policy, ioprio, slice and uclamp say what they get",
+	"task":      "# tasks of users: name, thread, command (a regular expression) and cgroup say which;\n# cpus, cpus_each (one after the other), nice, policy, ioprio, slice and uclamp say what they get,\n# weight and quota what their control groups get",
 	"kthread":   "# kernel threads",
 	"irq":       "# interrupt lines, by handler (action) and device",
 	"queue":     "# steering of received (rps, rps_flows) and sent (xps) packets, by queue",

@@ -83,6 +83,8 @@ type Task struct {
 	IOPrio   taskfile.Text `toml:"ioprio"`
 	Slice    taskfile.Text `toml:"slice"`
 	UClamp   taskfile.Text `toml:"uclamp"`
+	Weight   taskfile.Text `toml:"weight"` // of its control group
+	Quota    taskfile.Text `toml:"quota"`  // of its control group
 
 	Optional bool `toml:"optional"` // it is no error that nothing fits
 
@@ -98,6 +100,8 @@ func (t *Task) settings() []taskfile.Setting {
 		{Attribute: attr.IOPrio, Text: &t.IOPrio},
 		{Attribute: attr.Slice, Text: &t.Slice},
 		{Attribute: attr.Clamp, Text: &t.UClamp},
+		{Attribute: attr.Weight, Text: &t.Weight},
+		{Attribute: attr.Quota, Text: &t.Quota},
 	}
 }
 

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -102,6 +103,15 @@ func (r *resolver) item(t *Task) {
 		return
 	}
 	each := r.shares(t, units)
+	ofGroup := func(v value) bool { return v.Attribute.OfGroup() }
+	for _, u := range units {
+		for _, v := range values {
+			if ofGroup(v) {
+				r.group(t, u.process, v.Setting)
+			}
+		}
+	}
+	values = slices.DeleteFunc(values, ofGroup)
 	for i, u := range units {
 		for _, task := range u.tasks {
 			for _, v := range values {
@@ -112,6 +122,22 @@ func (r *resolver) item(t *Task) {
 			}
 		}
 	}
+}
+
+// group adds one value of the control group of a process.
+func (r *resolver) group(t *Task, process *sample.Task, s attr.Setting) {
+	w := Want{Item: t.Label(), Attribute: s.Attribute, Expected: s.Value}
+	if r.s.Group != nil {
+		c := r.s.Group(process.TGID, s)
+		w.Path, w.Name, w.Expected, w.Actual, w.Known = c.Path, c.Name, c.After, c.Before, c.Before != nil
+		if c.Status == attr.Refused {
+			w.Blocked, w.absent = c.Reason, errors.Is(c.Err, attr.ErrNotSupported)
+		}
+	}
+	if w.Path == "" {
+		w.PID, w.TID, w.StartTicks, w.Name = process.TGID, process.TID, process.StartTicks, process.ID.Comm
+	}
+	r.add(w)
 }
 
 // task adds one value of one thread.

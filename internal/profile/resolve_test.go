@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -244,4 +245,40 @@ func valueOf(q change.Request, a attr.Attribute) string {
 		}
 	}
 	return ""
+}
+
+// TestGroupIsWanted: a control group once for all its processes, by what it has; and what piton has
+// set of one is kept.
+func TestGroupIsWanted(t *testing.T) {
+	m := tuned()
+	p := parsed(t, "[[task]]\nname='jackd'\nweight='200'\nquota='20%'\n")
+	assert.Equal(t, 2, Resolve(p, m.State).Unknown(), "a recorded machine does not tell")
+	const dir = "/sys/fs/cgroup/audio/"
+	weight := "100"
+	m.Group = func(_ kernel.TID, s attr.Setting) change.Change {
+		c := change.Change{Attribute: s.Attribute, After: s.Value, Status: attr.Planned}
+		if s.Attribute == attr.Quota {
+			c.Refuse("it has none")
+			return c
+		}
+		c.Path, c.Name = dir+"cpu.weight", "cgroup /audio"
+		c.Before, _ = s.Attribute.Parse(weight)
+		return c
+	}
+	r := Resolve(p, m.State)
+	assert.Equal(t, []string{"0 cgroup /audio weight: 100 → 200", "400 jackd quota: %!s(<nil>) → 20% (it has none)"}, drift(r))
+	requests := r.Requests("")
+	require.Len(t, requests, 1)
+	want, err := attr.Weight.Parse("200")
+	require.NoError(t, err)
+	assert.Equal(t, []attr.FileSetting{attr.SetFile(attr.Weight, dir+"cpu.weight", "cgroup /audio", want)}, requests[0].Files)
+	weight = "200"
+	assert.Empty(t, Resolve(p, m.State).Requests(""))
+
+	made := change.Change{Object: attr.Object{Path: dir + "cpu.weight", Name: "cgroup /aud*io"}, Attribute: attr.Weight, After: want, Status: attr.Done}
+	saved := Capture(m.State, CaptureOptions{Journal: []change.Entry{{ID: 1, Finished: true, Changes: []change.Change{made}}}})
+	i := slices.IndexFunc(saved.Tasks, func(t Task) bool { return t.Weight != "" })
+	require.GreaterOrEqual(t, i, 0)
+	assert.Equal(t, Task{Cgroup: `/aud\*io`, Weight: "200", Optional: true}, saved.Tasks[i])
+	assert.NotContains(t, string(Encode(Capture(m.State, CaptureOptions{}))), "weight =")
 }

@@ -43,6 +43,8 @@ type State struct {
 	// Value asks the kernel for an attribute that a sample does not have; nil on a
 	// root that is not this machine's.
 	Value func(a attr.Attribute, tid kernel.TID) (attr.Value, error)
+	// Group plans a setting of the control group of a process; nil as Value.
+	Group func(pid kernel.TID, s attr.Setting) change.Change
 	// Cpuset returns the CPUs that a process's cpuset allows; nil = all.
 	Cpuset func(pid kernel.TID) (cpuset.Set, error)
 }
@@ -76,7 +78,8 @@ func Read(root string, needs Needs) (*State, error) {
 	}
 	s.Sysctls = func(glob string) []string { return globBelow(sysctls, glob) }
 	if procfs.New(root).Live() {
-		s.Value = change.New(change.Options{}).Value
+		t := change.New(change.Options{})
+		s.Value, s.Group = t.Value, t.GroupChange
 	}
 	if needs.Tasks {
 		if s.Tasks, err = readTasks(root); err != nil {

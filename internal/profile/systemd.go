@@ -3,7 +3,9 @@ package profile
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"piton/internal/change/attr/share"
 	"piton/internal/kernel"
 	"piton/internal/shell"
 )
@@ -42,6 +44,7 @@ func Systemd(p UnitSettings) (DropIn, error) {
 	systemdPolicy(&b, p)
 	systemdIO(&b, p.IOPrio)
 	systemdMemory(&b, p.Memory)
+	systemdGroup(&b, p)
 	if text := b.String(); strings.HasSuffix(text, "[Service]\n") {
 		return DropIn{}, fmt.Errorf("%s (%d) has no setting that differs from how systemd starts a service", comment(p.Comm), p.PID)
 	}
@@ -73,6 +76,27 @@ func systemdIO(b *strings.Builder, prio kernel.IOPrio) {
 		fmt.Fprintf(b, "IOSchedulingClass=best-effort\nIOSchedulingPriority=%d\n", prio.Level)
 	case kernel.IOIdle:
 		b.WriteString("IOSchedulingClass=idle\n")
+	}
+}
+
+// systemdGroup writes the weight and the quota (systemd.resource-control(5)).
+func systemdGroup(b *strings.Builder, p UnitSettings) {
+	if w, ok := p.Weight.(share.Weight); ok && w != (share.Weight{Hundredths: 100 * 100}) {
+		if on, err := w.On(true, w); err != nil {
+			fmt.Fprintf(b, "# weight %s of version 1: %v\n", w, err)
+		} else {
+			fmt.Fprintf(b, "CPUWeight=%s\n", on)
+		}
+	}
+	q, _ := p.Quota.(share.Quota)
+	if q.Period != 0 && !q.None {
+		fmt.Fprintf(b, "CPUQuota=%s\n", q.Percent())
+		if q.Period != 100*time.Millisecond {
+			fmt.Fprintf(b, "CPUQuotaPeriodSec=%s\n", strings.Replace(q.Period.String(), "µs", "us", 1))
+		}
+	}
+	if q.Burst > 0 {
+		fmt.Fprintf(b, "# burst %s: systemd has no setting for it\n", q.Burst)
 	}
 }
 

@@ -1,11 +1,13 @@
 package profile
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"piton/internal/change"
 	"piton/internal/change/attr"
 	"piton/internal/kernel"
 )
@@ -79,4 +81,34 @@ func TestPlaceDeadline(t *testing.T) {
 func TestNothingIsHidden(t *testing.T) {
 	assert.Equal(t, "a???b", comment("a\u202e\u2066\u2028b"))
 	assert.Equal(t, `"a\u202E\u2028\U000E0041é"`, quote("a\u202e\u2028\U000e0041é"))
+}
+
+// TestGroupIsExported: a unit's own group only, in systemd's words.
+func TestGroupIsExported(t *testing.T) {
+	m := machine()
+	m.process(100, "x", "", "/system.slice/x.service")
+	group, weight, quota := "/system.slice/x.service", "idle", "20% period 50ms burst 5ms"
+	m.Group = func(_ kernel.TID, s attr.Setting) (c change.Change) {
+		c.Name = "cgroup " + group
+		c.Before, _ = s.Attribute.Parse(map[attr.Attribute]string{attr.Weight: weight, attr.Quota: quota}[s.Attribute])
+		return c
+	}
+	text := func() string {
+		p, err := SettingsOf(m.State, 100, "")
+		require.NoError(t, err)
+		p.Nice = 1
+		d, err := Systemd(p)
+		require.NoError(t, err)
+		_, after, _ := strings.Cut(string(d.Text), "Nice=1\n")
+		return after
+	}
+	assert.Equal(t, "CPUWeight=idle\nCPUQuota=20%\nCPUQuotaPeriodSec=50ms\n# burst 5ms: systemd has no setting for it\n", text())
+	weight, quota = "250", "33.3% period 100ms"
+	assert.Equal(t, "CPUWeight=250\nCPUQuota=33.3%\n", text())
+	weight, quota = "0.2", "none period 100ms"
+	assert.Equal(t, "# weight 0.2 of version 1: cpu.weight takes whole numbers from 1 to 10000, not 0.2\n", text())
+	weight = "100"
+	assert.Empty(t, text())
+	group, weight = "/system.slice/x.service/sub", "5"
+	assert.Empty(t, text(), "the weight of a group inside the unit's")
 }

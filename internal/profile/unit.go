@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
 	"piton/internal/change/attr"
+	"piton/internal/change/attr/share"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
@@ -27,6 +29,8 @@ type UnitSettings struct {
 	// Memory is the memory policy of most of its mappings as /proc/PID/numa_maps
 	// has it, "bind:1"; "" for none of its own.
 	Memory string
+	// Weight and Quota are those of the unit's own control group; nil where it has none.
+	Weight, Quota attr.Value
 	// Others are its threads that have other values than the first, in words.
 	Others []string
 }
@@ -44,6 +48,7 @@ func SettingsOf(s *State, pid kernel.TID, memory string) (UnitSettings, error) {
 	}
 	p.AllCPUs = p.CPUs.And(s.online()).Equal(s.online())
 	p.Policy, _ = s.policy(t)
+	p.Weight, p.Quota = s.ofUnit(t, attr.Weight), s.ofUnit(t, attr.Quota)
 	if t.IsKernel() {
 		return p, fmt.Errorf("%d (%s) is a kernel thread, which nothing starts", pid, comment(t.ID.Comm))
 	}
@@ -58,6 +63,20 @@ func SettingsOf(s *State, pid kernel.TID, memory string) (UnitSettings, error) {
 	return p, nil
 }
 
+// ofUnit is what the control group of a process has, if that is its unit's own.
+func (s *State) ofUnit(t *sample.Task, a attr.Attribute) attr.Value {
+	unit, _, err := unitOf(t.ID.Cgroup)
+	if err != nil || s.Group == nil {
+		return nil
+	}
+	usual := map[attr.Attribute]attr.Value{attr.Weight: share.Weight{Idle: true}, attr.Quota: share.Quota{None: true, Keep: true}}
+	c := s.Group(t.TGID, attr.Setting{Attribute: a, Value: usual[a]})
+	if path.Base(c.Group()) != unit {
+		return nil
+	}
+	return c.Before
+}
+
 // words are a thread's settings.
 func (s *State) words(t *sample.Task) string {
 	policy, _ := s.policy(t)
@@ -70,7 +89,8 @@ func (s *State) words(t *sample.Task) string {
 
 // SameSettings reports whether two processes would be started alike.
 func SameSettings(a, b UnitSettings) bool {
-	return a.CPUs.Equal(b.CPUs) && a.Nice == b.Nice && a.Policy == b.Policy && a.IOPrio == b.IOPrio && a.Memory == b.Memory
+	return a.CPUs.Equal(b.CPUs) && a.Nice == b.Nice && a.Policy == b.Policy && a.IOPrio == b.IOPrio && a.Memory == b.Memory &&
+		attr.Text(a.Weight) == attr.Text(b.Weight) && attr.Text(a.Quota) == attr.Text(b.Quota)
 }
 
 // ErrNoUnit is for a process that no service of systemd started.

@@ -77,7 +77,7 @@ func (c *checker) rule(table string, s Spec) *Rule {
 		c.fail("memory", "memory %q: a rule has nodes, or cpus for those of its CPUs", s.Memory)
 	}
 	if !s.States() && s.Place == "" && !s.Follows() {
-		c.fail("", "%s sets nothing: it has none of cpus, place, memory, nice, slice, uclamp, ioprio, policy and follow", r.Title())
+		c.fail("", "%s sets nothing: it has none of cpus, place, memory, nice, slice, uclamp, ioprio, policy, weight, quota and follow", r.Title())
 	}
 	if c.Err == nil && s.Raises() && !s.Anchored() && !s.TrustNames {
 		c.fail("", "%s raises priority, and any user can start a process that it matches: give it a user, a unit without *, "+

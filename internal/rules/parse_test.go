@@ -259,3 +259,22 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestGroupsAreOfAllThatRunThere: a process cannot have its group changed by its name.
+func TestGroupsAreOfAllThatRunThere(t *testing.T) {
+	for text, wrong := range map[string]string{
+		"comm = 'a'\nweight = 50":                          "raises priority",
+		"comm = 'a'\nquota = '20%'":                        "raises priority",
+		"unit = 'a.service'\nquota = '20% burst 5ms'":      "",
+		"unit = 'a.service'\nweight = 'idle'":              "",
+		"unit = 'a.service'\nweight = 0":                   "neither a number from 1 to 10000",
+		"comm = 'a'\ntrust_names = true\nweight = '10000'": "",
+	} {
+		_, err := Parse([]byte("version = 1\n[[rule]]\nname = 'x'\n" + text + "\n"))
+		if wrong == "" {
+			require.NoError(t, err, text)
+			continue
+		}
+		require.ErrorContains(t, err, wrong, text)
+	}
+}

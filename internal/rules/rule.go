@@ -52,6 +52,8 @@ type Spec struct {
 	UClamp taskfile.Text `toml:"uclamp"`
 	IOPrio taskfile.Text `toml:"ioprio"`
 	Policy taskfile.Text `toml:"policy"`
+	Weight taskfile.Text `toml:"weight"` // of the control group
+	Quota  taskfile.Text `toml:"quota"`  // of the control group
 
 	When     string `toml:"when"`     // a trigger, "pingpong > 50 for 10s"; "" = as the process starts
 	Priority int    `toml:"priority"` // of the rules that match a process, the highest applies
@@ -66,6 +68,8 @@ func (s *Spec) settings() []taskfile.Setting {
 		{Attribute: attr.Clamp, Text: &s.UClamp},
 		{Attribute: attr.IOPrio, Text: &s.IOPrio},
 		{Attribute: attr.Policy, Text: &s.Policy},
+		{Attribute: attr.Weight, Text: &s.Weight},
+		{Attribute: attr.Quota, Text: &s.Quota},
 	}
 }
 
@@ -77,8 +81,11 @@ func (s *Spec) RealTime() bool {
 }
 
 // Raises reports whether the rule puts processes before others: nice below 0, a real-time
-// policy or real-time I/O.
+// policy or real-time I/O, or a setting of a control group, which is of all that run there.
 func (s *Spec) Raises() bool {
+	if s.Weight != "" || s.Quota != "" {
+		return true
+	}
 	policy, err := attr.Policy.Parse(string(s.Policy))
 	if p := attr.PolicyOf(policy).Policy; s.Policy != "" && err == nil && p.RealTime() {
 		return true

@@ -197,6 +197,23 @@ func (m *Machine) GroupOf(pid kernel.TID, a Attribute) (Object, error) {
 	return o, markedError{err, ErrNotSupported}
 }
 
+// GroupChange is a setting of the control group of a process as a plan would have it.
+func (m *Machine) GroupChange(pid kernel.TID, s Setting) Change {
+	c := Change{Attribute: s.Attribute, After: s.Value, Status: Planned}
+	var err error
+	if c.Object, err = m.GroupOf(pid, s.Attribute); err != nil {
+		c.Object = Object{}
+		c.RefuseAs(err)
+		return c
+	}
+	if c.Before, err = m.Read(s.Attribute, c.Object); err != nil {
+		m.RefuseFor(&c, err)
+		return c
+	}
+	m.NewView().Prepare(Task{}, &c)
+	return c
+}
+
 // withoutController says that a group of version 2 has no cpu controller, and how to give it one.
 func (m *Machine) withoutController(g CgroupDir, a Attribute, here func(group, file string) string, lacks func(group, file string) bool) error {
 	up, off := filepath.Dir(g.Path), []string{}

@@ -20,7 +20,7 @@ func newExport(a *app.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "write a process's settings for systemd or the shell",
-		Long: `Write the settings that a process has now (CPUs, nice, policy, I/O priority, memory policy) as a drop-in for its
+		Long: `Write the settings that a process has now (CPUs, nice, policy, I/O priority, memory policy, weight and quota) as a drop-in for its
 systemd service, or as a shell script.`,
 		Example: "  piton export systemd nginx\n  piton export shell 3641",
 		GroupID: app.GroupTune,
@@ -37,7 +37,7 @@ func newExportSystemd(a *app.App) *cobra.Command {
 		Short: "write a systemd drop-in with a process's settings",
 		Long: `Write a drop-in (systemd.exec(5)) for the service that the process belongs to: CPUAffinity, Nice,
 CPUSchedulingPolicy, CPUSchedulingPriority, CPUSchedulingResetOnFork, IOSchedulingClass, IOSchedulingPriority,
-NUMAPolicy and NUMAMask, where they differ from systemd's defaults.
+NUMAPolicy and NUMAMask, CPUWeight and CPUQuota of its control group, where they differ from systemd's defaults.
 It is written to standard output, or with --dir to DIR/UNIT.d/50-piton.conf. A file there that piton did
 not write, or that somebody has edited since, is left alone unless --force is given. The drop-in takes effect when
 the service is restarted.`,

@@ -129,7 +129,7 @@ func (c *Changer) apply(ctx context.Context, batch []rules.Decision) ([]Effect, 
 	outcome.Changes = append(outcome.Changes, refused...)
 	effects := make([]Effect, 0, len(batch))
 	for _, d := range batch {
-		out := effect(d, outcome, err)
+		out := c.effect(d, outcome, err)
 		if d.Rule.Strategy() != "" && out.Status == Done {
 			c.give(&out)
 		}
@@ -181,16 +181,25 @@ func (c *Changer) requests(batch []rules.Decision) (requests []change.Request, r
 	return requests, refused, nil
 }
 
+// concerns reports whether a change is of the decision's process, or of its control group.
+func (carrier *Changer) concerns(d rules.Decision, c change.Change) bool {
+	if c.Group() == "" {
+		return c.PID == d.PID
+	}
+	o, err := carrier.Tuner.GroupOf(d.PID, c.Attribute)
+	return err == nil && o.Path == c.Path
+}
+
 // effect is the part of an outcome that is of one decision; early ended it half way.
-func effect(d rules.Decision, o change.Outcome, early error) Effect {
+func (carrier *Changer) effect(d rules.Decision, o change.Outcome, early error) Effect {
 	out := Effect{Decision: d, Status: Unchanged}
 	ended := true
 	for _, c := range o.Changes {
-		if c.PID != d.PID {
+		if !carrier.concerns(d, c) {
 			continue
 		}
 		out.Changes = append(out.Changes, c)
-		if out.Comm == "" || c.TID == c.PID {
+		if !c.IsFile() && (out.Comm == "" || c.TID == c.PID) {
 			out.Comm = c.Comm
 		}
 		if c.Gone() {

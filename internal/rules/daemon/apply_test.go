@@ -14,6 +14,7 @@ import (
 	"piton/internal/action"
 	"piton/internal/change"
 	"piton/internal/change/attr"
+	"piton/internal/change/changetest"
 	"piton/internal/change/history"
 	"piton/internal/change/journal"
 	"piton/internal/kernel"
@@ -155,4 +156,21 @@ func TestGone(t *testing.T) {
 	_ = cmd.Wait()
 	assert.True(t, history.Ended(procfs.New("/"), &entries[0]))
 	assert.Empty(t, InForce(procfs.New("/"), entries))
+}
+
+// TestApplyOfAGroup: what a rule sets of a control group is an effect on the process.
+func TestApplyOfAGroup(t *testing.T) {
+	c, _ := changer(t, nil)
+	set, err := rules.Parse([]byte("version = 1\n[[rule]]\nname = 'a'\nuser = 'root'\nweight = 'idle'\n"))
+	require.NoError(t, err)
+	pid := sleeper(t)
+	changetest.RealGroup(t, pid)
+	batch := []rules.Decision{decision(t, pid, set.Rules[0])}
+	for _, want := range []Status{Done, Unchanged} {
+		effects, _, err := c.Apply(t.Context(), batch)
+		require.NoError(t, err)
+		require.Len(t, effects, 1)
+		assert.Equal(t, want, effects[0].Status, effects[0].Why)
+		require.Len(t, effects[0].Changes, 1)
+	}
 }

@@ -83,7 +83,7 @@ func (c *Changer) once(ctx context.Context, decisions []rules.Decision, requests
 		return nil, nil // the threads have ended, or the daemon ends
 	}
 	for _, decision := range decisions {
-		if d := effect(decision, outcome, err); d.Status == Done || d.Status == Failed {
+		if d := c.effect(decision, outcome, err); d.Status == Done || d.Status == Failed {
 			effects = append(effects, d)
 		}
 	}
