@@ -15,7 +15,7 @@ import (
 
 // Commands are command lines that make changes again, one for each value that was set:
 // "piton pin 21951 --cpu 1". Changes of the kernel's files other than the affinity of
-// interrupts and sysctls have none. Of the targets those of single threads count, which
+// interrupts, sysctls and control groups have none. Of the targets those of single threads count, which
 // have commands of their own, as have threads that were set differently.
 func Commands(targets []change.Target, changes []change.Change) []string {
 	thread := single(targets, changes)
@@ -31,6 +31,9 @@ func Commands(targets []change.Target, changes []change.Change) []string {
 		case c.Attribute == attr.Sysctl:
 			name := strings.ReplaceAll(strings.TrimPrefix(c.Path, "/proc/sys/"), "/", ".")
 			lines = append(lines, command([]string{"sysctl"}, []string{name + "=" + value}))
+		case c.Group() != "":
+			groups := numbers(same, func(c change.Change) string { return "cgroup:" + c.Group() })
+			lines = append(lines, command([]string{cmd.Verb}, groups, value))
 		case cmd != nil && cmd.Verb != "":
 			lines = append(lines, onTasks(cmd.Verb, same, thread, value)...)
 		}
