@@ -86,6 +86,8 @@ var harmless = map[string]string{
 	"spread":          "65000 -t " + nobody,
 	"sysctl":          "kernel.nosuch",
 	"uclamp":          nobody + " 0,512",
+	"weight":          nobody + " 50",
+	"quota":           nobody + " 50%",
 	"undo":            "99999999",
 	"verify":          "/dev/null",
 	"watch":           nobody,
@@ -113,7 +115,7 @@ var harmless = map[string]string{
 // around are the arguments before and behind a word that stands for what a command
 // takes.
 var around = map[string][2]string{
-	"nice": {"", "5"}, "policy": {"", "batch"}, "ionice": {"", "idle"}, "slice": {"", "1ms"}, "uclamp": {"", "0,512"},
+	"nice": {"", "5"}, "policy": {"", "batch"}, "ionice": {"", "idle"}, "slice": {"", "1ms"}, "uclamp": {"", "0,512"}, "weight": {"", "50"}, "quota": {"", "50%"},
 	"irq move": {"", "--cpu 0"}, "move": {"", "-t " + nobody}, "spread": {"", "-t " + nobody}, "cookie share": {nobody, ""},
 	"save": {"/dev/full", ""}, "irq queues": {"--rps 0", ""}, "bench run": {"--runs 1", ""}, "": {"--headless -n 1 -d 100ms", ""},
 }

@@ -23,7 +23,7 @@ import (
 // changing are the commands that change something. A new command is added here
 // or to readOnlyCommands, so that read-only mode is thought of.
 var changing = []string{
-	"pin", "nice", "policy", "ionice", "slice", "uclamp", "cookie", "run", "isolate", "include", "move", "spread", "undo", "keep", "apply",
+	"pin", "nice", "policy", "ionice", "slice", "uclamp", "weight", "quota", "cookie", "run", "isolate", "include", "move", "spread", "undo", "keep", "apply",
 	"irq move", "irq spread", "irq reset", "irq default", "irq hint", "rescue", "auto", "rules run", "rules stop",
 }
 
