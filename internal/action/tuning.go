@@ -2,6 +2,7 @@ package action
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"piton/internal/auto"
@@ -21,6 +22,7 @@ type Tuning struct {
 	Set      []attr.Setting
 	Strategy place.Strategy // besides: CPUs chosen by load and topology,
 	Within   cpuset.Set     // among these (isolated ones too, as they were named); empty = anywhere
+	Groups   []string       // control groups, by path, that get what Set has of groups
 	NiceBy   int            // instead of all else: added to each thread's nice value, which ends at -20 and 19
 	Reason   string         // for the journal, before that of a Strategy
 }
@@ -86,7 +88,7 @@ func (d Deps) Plan(ctx context.Context, r Request) (p Proposal, err error) {
 		p.Plan, p.Isolation, err = d.machine().Isolate(ctx, cpus)
 	case r.Tuning.NiceBy != 0:
 		p.Plan, err = planNice(ctx, d, r.Targets, r.Tuning)
-	case len(r.Targets) > 0:
+	case len(r.Targets)+len(r.Tuning.Groups) > 0:
 		return d.tune(ctx, r.Targets, r.Tuning)
 	default:
 		p.Plan, err = d.Tuner.Plan(ctx, r.Requests)
@@ -141,9 +143,21 @@ func (d Deps) watchOwn(plan *change.Plan, targets []change.Target) {
 // together; NiceBy is none. Targets for which a Strategy finds no CPU are refused instead.
 func Requests(d Deps, targets []change.Target, t Tuning) (requests []change.Request, choices []place.Choice, refused []change.Change, err error) {
 	if t.Strategy == "" {
-		return []change.Request{{Targets: targets, Set: memoryFollows(t.Set), Reason: t.Reason}}, nil, nil, nil
+		files, err := groupSettings(d.Tuner, t)
+		return []change.Request{{Targets: targets, Set: memoryFollows(t.Set), Files: files, Reason: t.Reason}}, nil, nil, err
 	}
 	return choose(d, targets, t)
+}
+
+// groupSettings are what a Tuning sets of the groups that it names, each of which there must be.
+func groupSettings(t *change.Tuner, want Tuning) (files []attr.FileSetting, err error) {
+	for _, path := range want.Groups {
+		for _, s := range want.Set {
+			o, none := t.GroupAt(path, s.Attribute)
+			files, err = append(files, attr.SetFile(s.Attribute, o.Path, o.Name, s.Value)), errors.Join(err, none)
+		}
+	}
+	return files, err
 }
 
 // memoryFollows joins settings, and gives the wish for memory near the CPUs that they

@@ -37,7 +37,8 @@ var weight = spec{
 		Short: "set the weight of control groups",
 		Long: `Set the weight of the control groups that the targets are in: 1 to 10000, where 100 is usual, or idle.
 It says how CPU time is divided between groups that want it at the same time, which nice does within a group only.
-It is of all processes of a group; how many that are is said first. In control groups of version 1 it is cpu.shares.`,
+It is of all processes of a group; how many that are is said first. In control groups of version 1 it is cpu.shares.
+Target cgroup:PATH is that group itself.`,
 		Example: "  piton weight nginx 400\n  piton weight user:build idle\n  piton weight 3641 50 --revert-after 1m",
 	},
 }
@@ -60,7 +61,8 @@ var quota = spec{
 		Short: "limit the CPU time of control groups",
 		Long: `Limit what the processes of the targets' control groups get of the CPUs together, in per cent of one CPU: 150% is
 one and a half CPUs, none is no limit. With --burst they may use later what they left, up to that time in a period.
-It is of all processes of a group and of the groups inside; how many that are is said first.`,
+It is of all processes of a group and of the groups inside; how many that are is said first. Target cgroup:PATH is
+that group itself.`,
 		Example: "  piton quota user:build 150%\n  piton quota 3641 20% --burst 10ms\n  piton quota nginx none",
 	},
 }
@@ -173,6 +175,24 @@ func (m *Machine) GroupOf(pid kernel.TID, a Attribute) (Object, error) {
 	if err != nil {
 		return Object{}, err
 	}
+	return m.group(g, a, "its cgroup "+g.Path, "it is in the root cgroup")
+}
+
+// GroupAt is GroupOf of the group at a path, as cgroup files name it ("/build.slice").
+func (m *Machine) GroupAt(at string, a Attribute) (Object, error) {
+	mount, err := procfs.New(m.Proc.Root()).CgroupMount("cpu")
+	if err != nil {
+		return Object{}, err
+	}
+	g := CgroupDir{mount, path.Clean("/" + at)}
+	if _, err := tree.Stat(g.File(g.Path, "")); err != nil && g.Has(g.Path) {
+		return Object{}, fmt.Errorf("there is no cgroup %s with a cpu controller", g.Path)
+	}
+	return m.group(g, a, "cgroup "+g.Path, "cgroup / is the root")
+}
+
+// group is a group's object; it and root begin what is said of one that has none.
+func (m *Machine) group(g CgroupDir, a Attribute, it, root string) (Object, error) {
 	here := func(group, file string) string {
 		return strings.TrimPrefix(g.File(group, file), strings.TrimSuffix(m.Proc.Root(), "/"))
 	}
@@ -182,13 +202,14 @@ func (m *Machine) GroupOf(pid kernel.TID, a Attribute) (Object, error) {
 	}
 	o := Object{Path: here(g.Path, a.spec().group(g.Unified)[0]), Name: groupName + g.Path}
 	first := share.WeightFiles(g.Unified)[0]
+	var err error
 	switch top := g.Path == "/"; {
 	case !g.Has(g.Path) || strings.HasPrefix(g.Path, "/.."):
-		err = fmt.Errorf("its cgroup %s is not visible here, as in a container: run piton on the host", g.Path)
+		err = fmt.Errorf("%s is not visible here, as in a container: run piton on the host", it)
 	case top && (lacks("/", first) || !g.Unified && !lacks("/", "release_agent")): // which only the root of version 1 has
-		err = fmt.Errorf("it is in the root cgroup, which has no %s: only groups below have one", a.Title())
+		err = fmt.Errorf("%s, which has no %s: only groups below have one", root, a.Title())
 	case lacks(g.Path, first):
-		err = m.withoutController(g, a, here, lacks)
+		err = m.withoutController(g, a, it, here, lacks)
 	case lacks(g.Path, path.Base(o.Path)):
 		err = errors.New("this kernel has no quotas (CONFIG_CFS_BANDWIDTH)")
 	default:
@@ -215,7 +236,7 @@ func (m *Machine) GroupChange(pid kernel.TID, s Setting) Change {
 }
 
 // withoutController says that a group of version 2 has no cpu controller, and how to give it one.
-func (m *Machine) withoutController(g CgroupDir, a Attribute, here func(group, file string) string, lacks func(group, file string) bool) error {
+func (m *Machine) withoutController(g CgroupDir, a Attribute, it string, here func(group, file string) string, lacks func(group, file string) bool) error {
 	up, off := filepath.Dir(g.Path), []string{}
 	for ; ; up = filepath.Dir(up) {
 		off = append([]string{here(up, "cgroup.subtree_control")}, off...)
@@ -227,7 +248,7 @@ func (m *Machine) withoutController(g CgroupDir, a Attribute, here func(group, f
 	if unit, own := procfs.UnitOf(g.Path); unit != "" && own == "" {
 		remedy = fmt.Sprintf("systemctl set-property --runtime %s %s=…", unit, a.SetBy()[0])
 	}
-	return fmt.Errorf("its cgroup %s has no cpu controller, and competes as part of %s; to give it one: %s", g.Path, up, remedy)
+	return fmt.Errorf("%s has no cpu controller, and competes as part of %s; to give it one: %s", it, up, remedy)
 }
 
 // groupName begins the Name of a group's object.

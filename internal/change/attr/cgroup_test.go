@@ -114,6 +114,23 @@ func TestGroupThatHasNone(t *testing.T) {
 	}
 }
 
+// A group that is named is that one, whoever is in it and below.
+func TestGroupAt(t *testing.T) {
+	m := changetest.New(t)
+	m.Spawn(10, 10)
+	dir := m.Group("/box", true, 10)
+	m.Write(dir+"/cgroup.procs", "")
+	tuner := m.Tuner(change.Options{})
+	o, err := tuner.GroupAt("box", attr.Weight)
+	require.NoError(t, err)
+	assert.Equal(t, attr.Object{Path: "/sys/fs/cgroup/unified/box/cpu.weight", Name: "cgroup /box"}, o)
+	_, err = tuner.GroupAt("/none", attr.Weight)
+	assert.EqualError(t, err, "there is no cgroup /none with a cpu controller")
+	_, err = tuner.GroupAt("/", attr.Quota)
+	assert.EqualError(t, err, "cgroup / is the root, which has no quota: only groups below have one")
+	assert.ErrorIs(t, err, attr.ErrNotSupported)
+}
+
 // A group that was removed has nothing to undo, and neither has a later one with its path.
 func TestUndoOfAGroupThatIsGone(t *testing.T) {
 	m := changetest.New(t)

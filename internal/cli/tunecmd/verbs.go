@@ -2,6 +2,8 @@ package tunecmd
 
 import (
 	"cmp"
+	"path"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +15,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/place"
+	"piton/internal/target"
 )
 
 // verbOptions are the flags that all tuning verbs share.
@@ -107,7 +110,14 @@ func newValueVerb(a *app.App, name attr.Attribute, c *attr.Command) *cobra.Comma
 			if err != nil {
 				return err
 			}
-			return runVerb(cmd, a, args[:last], action.Tuning{Set: []attr.Setting{{Attribute: name, Value: value}}}, o)
+			want := action.Tuning{Set: []attr.Setting{{Attribute: name, Value: value}}}
+			words := args[:last]
+			if name.OfGroup() {
+				if words, want.Groups, err = groupsOf(words); err != nil {
+					return err
+				}
+			}
+			return runVerb(cmd, a, words, want, o)
 		},
 	}
 	switch name {
@@ -118,6 +128,22 @@ func newValueVerb(a *app.App, name attr.Attribute, c *attr.Command) *cobra.Comma
 	}
 	o.addFlags(cmd)
 	return cmd
+}
+
+// groupsOf tells control groups by path from other targets.
+func groupsOf(words []string) (others, groups []string, err error) {
+	for _, word := range words {
+		group, ok := strings.CutPrefix(word, "cgroup:")
+		if !ok {
+			others = append(others, word)
+			continue
+		}
+		if _, err := target.Parse(word); err != nil {
+			return nil, nil, exit.With(exit.Usage, err)
+		}
+		groups = append(groups, path.Clean("/"+group))
+	}
+	return others, groups, nil
 }
 
 // runVerb finds the targets and changes them.
