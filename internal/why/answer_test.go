@@ -35,6 +35,7 @@ func TestVerdicts(t *testing.T) {
 		{"runs", Observation{Span: time.Second, Threads: 1, Ran: 990 * ms, Waited: 4 * ms}, nil, Nothing, "it waited 0.4 % of the time; it runs 99 %."},
 		{"sleeps", Observation{Span: time.Second, Threads: 1, Ran: ms, Waited: 4 * ms}, func(g *Target) { g.Sleeps = "futex_wait" }, Nothing,
 			"it waited 0.4 % of the time; it sleeps: futex_wait."},
+		{"hardly ever", Observation{Span: time.Second, Threads: 1, Waited: 2 * time.Microsecond}, nil, Nothing, "it waited less than 0.01 % of the time; it sleeps."},
 		{"sleeps, and waits long at times", rare(), nil, "SELF", "its own threads took 100 % of its waiting."},
 		{"one of many threads", Observation{Span: time.Second, Threads: 1000, Ran: 500 * ms, Waited: 500 * ms, By: []Waited{{By: By{Cause: Self}, Time: 500 * ms}}}, nil,
 			"SELF", "its own threads took 100 % of its waiting."},

@@ -102,7 +102,11 @@ func (a *Answer) waitedShare() string {
 	if _, waited, _ := a.Times(); waited > 0 {
 		return fmt.Sprintf("%d %%", waited)
 	}
-	return chart.Percent(a.PerThread(a.Waited))
+	const little = 1e-4
+	if share := a.PerThread(a.Waited); share == 0 || share >= little {
+		return chart.Percent(share)
+	}
+	return "less than " + chart.Percent(little)
 }
 
 // nothing says that the CPU is not what it lacks, and what it does instead.
