@@ -266,29 +266,6 @@ func BenchmarkSwitch(b *testing.B) {
 	l := bpftest.Must(b, 5, 14, OpenLedger)
 	defer l.Close()
 	countRuns(b)
-	// Raw pipes: reads of os.File would wait in Go's poller, without a switch.
-	var to, from [2]int
-	require.NoError(b, syscall.Pipe(to[:]))
-	require.NoError(b, syscall.Pipe(from[:]))
-	go func() {
-		var one [1]byte
-		for {
-			if n, err := syscall.Read(to[0], one[:]); err != nil || n == 0 {
-				_ = syscall.Close(to[0])
-				_ = syscall.Close(from[1])
-				return
-			}
-			_, _ = syscall.Write(from[1], one[:])
-		}
-	}()
-	b.ResetTimer()
-	var one [1]byte
-	for range b.N {
-		_, _ = syscall.Write(to[1], one[:])
-		_, _ = syscall.Read(from[0], one[:])
-	}
-	b.StopTimer()
-	_ = syscall.Close(to[1])
-	_ = syscall.Close(from[0])
+	bpftest.Switches(b)
 	reportRuns(b, l.Objects, "on_switch")
 }

@@ -41,3 +41,31 @@ func PingPong(tb testing.TB) (a, b kernel.TID) {
 	}
 	return pids[0], pids[1]
 }
+
+// Switches hands a byte to another thread and back b.N times, through raw pipes: reads of os.File would wait
+// in Go's poller, without a switch.
+func Switches(b *testing.B) {
+	var to, from [2]int
+	require.NoError(b, syscall.Pipe(to[:]))
+	require.NoError(b, syscall.Pipe(from[:]))
+	go func() {
+		var one [1]byte
+		for {
+			if n, err := syscall.Read(to[0], one[:]); err != nil || n == 0 {
+				_ = syscall.Close(to[0])
+				_ = syscall.Close(from[1])
+				return
+			}
+			_, _ = syscall.Write(from[1], one[:])
+		}
+	}()
+	b.ResetTimer()
+	var one [1]byte
+	for range b.N {
+		_, _ = syscall.Write(to[1], one[:])
+		_, _ = syscall.Read(from[0], one[:])
+	}
+	b.StopTimer()
+	_ = syscall.Close(to[1])
+	_ = syscall.Close(from[0])
+}

@@ -2,12 +2,12 @@ package waits
 
 import (
 	"os"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/bpf"
+	"piton/internal/bpf/bpftest"
 	"piton/internal/kernel"
 )
 
@@ -24,7 +24,7 @@ func BenchmarkSwitch(b *testing.B) {
 			counting, err := bpf.CountRuns()
 			require.NoError(b, err)
 			defer counting.Close()
-			pingPong(b)
+			bpftest.Switches(b)
 			for _, program := range []string{"waits_switch", "waits_move"} {
 				stats, err := w.Objects.Programs[program].Stats()
 				require.NoError(b, err)
@@ -32,32 +32,4 @@ func BenchmarkSwitch(b *testing.B) {
 			}
 		})
 	}
-}
-
-// pingPong hands a byte to another thread and back through raw pipes: reads of os.File would wait
-// in Go's poller, without a switch.
-func pingPong(b *testing.B) {
-	var to, from [2]int
-	require.NoError(b, syscall.Pipe(to[:]))
-	require.NoError(b, syscall.Pipe(from[:]))
-	go func() {
-		var one [1]byte
-		for {
-			if n, err := syscall.Read(to[0], one[:]); err != nil || n == 0 {
-				_ = syscall.Close(to[0])
-				_ = syscall.Close(from[1])
-				return
-			}
-			_, _ = syscall.Write(from[1], one[:])
-		}
-	}()
-	b.ResetTimer()
-	var one [1]byte
-	for range b.N {
-		_, _ = syscall.Write(to[1], one[:])
-		_, _ = syscall.Read(from[0], one[:])
-	}
-	b.StopTimer()
-	_ = syscall.Close(to[1])
-	_ = syscall.Close(from[0])
 }
