@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"piton/internal/change/attr"
+	"piton/internal/change/attr/share"
 	"piton/internal/cpuset"
 	"piton/internal/irq"
 	"piton/internal/kernel"
@@ -225,20 +226,14 @@ func (r *Reader) readGroups(t *why.Target) {
 
 // weigh reads the weights of a group and its ancestors.
 func (r *Reader) weigh(t *why.Target, path string) {
-	g := r.mount
-	for ; strings.HasPrefix(path, "/") && path != "/" && g.Point != "" && g.Has(path); path = path[:strings.LastIndexByte(path, '/')] {
-		file, unit := "cpu.weight", 100
-		if !g.Unified {
-			file, unit = "cpu.shares", 1024
-		}
-		weight, err := g.Number(path, file)
+	for ; strings.HasPrefix(path, "/") && path != "/"; path = path[:strings.LastIndexByte(path, '/')] {
+		o, err := r.m.GroupAt(path, attr.Weight)
 		if err != nil {
-			continue
+			continue // it has none of its own
 		}
-		if idle, err := g.Number(path, "cpu.idle"); err == nil && idle != 0 {
-			weight = 0
+		if v, err := r.m.Read(attr.Weight, o); err == nil {
+			t.Weights[path] = int(v.(share.Weight).Hundredths / 100)
 		}
-		t.Weights[path] = weight * 100 / unit
 	}
 }
 
