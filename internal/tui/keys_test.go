@@ -105,7 +105,7 @@ func TestFilter(t *testing.T) {
 		r.press("\\", "esc")
 		assert.Equal(t, 1, r.m.procs.Len(), "Esc in the prompt keeps the filter there was")
 		r.press("esc")
-		assert.Equal(t, 8, r.m.procs.Len(), "Esc on the list takes it back")
+		assert.Equal(t, 8, r.m.procs.Len(), "Esc on the list clears it")
 		r.press("f4", "c", "p", "u", ">", "enter")
 		assert.False(t, r.m.dialogs.Empty(), "a filter that is none is not accepted")
 	})

@@ -41,7 +41,7 @@ type Row struct {
 	// counts. It is "" where the neighbour's tasks compete by themselves.
 	Beside   string
 	Limiting *Group
-	Above    bool // Limiting is an ancestor of the target\'s own group
+	Above    bool // Limiting is an ancestor of the target's own group
 	Remedy   Remedy
 	Kind     string // of a row that stands for several, "" for the cause
 }

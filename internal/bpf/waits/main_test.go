@@ -29,7 +29,7 @@ import (
 func TestMain(m *testing.M) { bpftest.Main(m, play) }
 
 // play starts so many threads that spin, prints their tids in a line, and waits for the end. With
-// "nap" they spin and sleep by turns of a millisecond, with "flood" they send packets, which the
+// "nap" they spin for a millisecond and sleep for one, with "flood" they send packets, which the
 // machine receives in softirqs.
 func play(role []string) error {
 	threads, err := strconv.Atoi(role[1])

@@ -125,7 +125,7 @@ func (f groupFiles[V]) get(m *Machine, file string) (V, error) {
 func (f groupFiles[V]) read(m *Machine, o Object) (Value, error) { return f.get(m, o.Path) }
 
 // write makes the steps from the value that there is to the change's. Where one fails, those before
-// it are taken back.
+// it are undone.
 func (f groupFiles[V]) write(w Write) error {
 	file, to := w.Change.Path, w.Change.After.(V)
 	from, err := f.get(w.Machine, file)

@@ -146,7 +146,7 @@ func TestUndoOfAGroupThatIsGone(t *testing.T) {
 	assert.Equal(t, "2048\n", m.Settings.All()[dir+"/cpu.shares"])
 }
 
-// Where a later step fails, the first is taken back.
+// Where a later step fails, the first is undone.
 func TestGroupStepThatFails(t *testing.T) {
 	m := changetest.New(t)
 	m.Spawn(10, 10)
