@@ -69,6 +69,7 @@
 //	bench/stats    rank tests and intervals (pure)
 //	search         which of several placements of a live process is kept, and when to look again (pure)
 //	why/facts      what is read of a target that waits, and what files alone tell
+//	why/session    observes why a target waits, span by span, by eBPF or from files
 //	why/page       how the answer is read: its columns, and the lines around the table (pure)
 //	watch          single migrations as they happen, and their sums; which thread wakes which
 //	rescue         real-time tasks that keep everything else from running

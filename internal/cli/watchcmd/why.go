@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"piton/internal/bpf/waits"
 	"piton/internal/change"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
@@ -18,22 +17,8 @@ import (
 	"piton/internal/watch"
 	"piton/internal/why"
 	"piton/internal/why/facts"
+	"piton/internal/why/session"
 )
-
-// waitSource observes how targets wait.
-type waitSource interface {
-	Read() (why.Observation, error) // since it was opened
-	Close()
-}
-
-// openWaits opens the source that knows causes; its error says what is lacking.
-var openWaits = func(t watch.Targets) (waitSource, error) {
-	of := waits.Targets{Processes: t.IDs, Children: t.Scope == watch.Tree}
-	if t.Scope == watch.Thread {
-		of = waits.Targets{Threads: t.IDs}
-	}
-	return waits.Open(of)
-}
 
 type whyOptions struct {
 	output output.Format
@@ -148,9 +133,8 @@ func scopeFlags(s change.Scope) []string {
 type observed struct {
 	words   []string
 	targets watch.Targets
-	source  waitSource // nil where causes are not known
-	lacking error      // why they are not
-	reader  *facts.Reader
+	lacking error // why causes are not known
+	session *session.Session
 	why.Observation
 	target *why.Target
 }
@@ -158,17 +142,16 @@ type observed struct {
 // observe looks at targets until ctx ends, for a length of time, or until none is left.
 func observe(ctx context.Context, fs procfs.FS, length time.Duration, all []*observed) (err error) {
 	for _, o := range all {
-		if o.source, o.lacking = openWaits(o.targets); o.lacking == nil {
-			defer o.source.Close()
-		}
-		if o.reader, err = facts.Open(fs, o.targets); err != nil {
+		if o.session, err = session.Open(fs, o.targets); err != nil {
 			return err
 		}
+		defer o.session.Close()
+		o.lacking = o.session.Lacking
 	}
 	end, tick := time.NewTimer(length), time.NewTicker(facts.Every)
 	defer end.Stop()
 	defer tick.Stop()
-	for left := true; left; {
+	for left := true; left && err == nil; {
 		select {
 		case <-ctx.Done():
 			left = false
@@ -177,45 +160,23 @@ func observe(ctx context.Context, fs procfs.FS, length time.Duration, all []*obs
 		case <-tick.C:
 			left, err = lookAt(all)
 		}
-		if err != nil {
-			return err
-		}
-	}
-	if _, err = lookAt(all); err != nil {
-		return err
 	}
 	for _, o := range all {
-		if err := o.end(); err != nil {
-			return err
+		if err == nil {
+			o.Observation, o.target, err = o.session.Take()
 		}
 	}
-	return nil
+	return err
 }
 
 // lookAt reports whether a target is left.
 func lookAt(all []*observed) (left bool, err error) {
 	for _, o := range all {
-		one, err := o.reader.Look()
+		one, err := o.session.Look()
 		if err != nil {
 			return false, err
 		}
 		left = left || one
 	}
 	return left, nil
-}
-
-// end takes what was observed.
-func (o *observed) end() (err error) {
-	o.Observation = o.reader.Observe()
-	if o.lacking == nil {
-		threads := o.Threads
-		if o.Observation, err = o.source.Read(); err != nil {
-			return err
-		}
-		o.Threads = max(o.Threads, threads) // some may have ended
-	}
-	if o.target = o.reader.Target(&o.Observation); o.lacking != nil {
-		o.target.Lacking = o.lacking.Error()
-	}
-	return nil
 }

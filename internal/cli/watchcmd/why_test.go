@@ -23,6 +23,7 @@ import (
 	"piton/internal/watch"
 	"piton/internal/why"
 	"piton/internal/why/page"
+	"piton/internal/why/session"
 	"piton/internal/why/whytest"
 )
 
@@ -105,8 +106,8 @@ func (m *madeUp) Close()                         { m.closed = true }
 
 func TestObserveEndsWithItsTarget(t *testing.T) {
 	source := &madeUp{Observation: whytest.Observation()}
-	defer func(was func(watch.Targets) (waitSource, error)) { openWaits = was }(openWaits)
-	openWaits = func(watch.Targets) (waitSource, error) { return source, nil }
+	defer func(was func(watch.Targets) (session.Source, error)) { session.OpenSource = was }(session.OpenSource)
+	session.OpenSource = func(watch.Targets) (session.Source, error) { return source, nil }
 	cmd := exec.Command("sleep", "0.3")
 	require.NoError(t, cmd.Start())
 	go func() { _ = cmd.Wait() }()
@@ -116,7 +117,7 @@ func TestObserveEndsWithItsTarget(t *testing.T) {
 	assert.Equal(t, source.Observation, seen.Observation)
 	assert.Empty(t, seen.target.Lacking)
 
-	openWaits = func(watch.Targets) (waitSource, error) { return nil, errors.New("it needs CAP_BPF") }
+	session.OpenSource = func(watch.Targets) (session.Source, error) { return nil, errors.New("it needs CAP_BPF") }
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	seen = &observed{targets: watch.Targets{IDs: []kernel.TID{kernel.TID(os.Getpid())}}}

@@ -45,22 +45,27 @@ type group struct {
 
 // Open begins; the first error is that of the first file which is needed.
 func Open(fs procfs.FS, t watch.Targets) (*Reader, error) {
-	r := &Reader{fs: fs, m: attr.NewMachine(attr.Sources{Proc: fs}), targets: t, pressed: -1}
+	r := &Reader{fs: fs, m: attr.NewMachine(attr.Sources{Proc: fs}), targets: t}
 	r.mount, _ = fs.CgroupMount("cpu")
 	r.first = &why.Target{}
 	r.machine(r.first)
 	r.readThreads(r.first)
-	r.groups = r.chain()
+	if err := r.look(); err != nil {
+		return nil, err
+	}
+	r.Restart()
+	return r, nil
+}
+
+// Restart lets what follows count from now on.
+func (r *Reader) Restart() {
+	r.groups, r.pressed = r.chain(), -1
 	if len(r.groups) > 0 {
 		if stalled, err := r.groups[0].CPUStalled(r.groups[0].Path); err == nil {
 			r.pressed = stalled
 		}
 	}
-	if err := r.look(); err != nil {
-		return nil, err
-	}
-	r.sum, r.began = procfs.Schedstat{}, kernel.Monotonic()
-	return r, nil
+	r.sum, r.most, r.began = procfs.Schedstat{}, len(r.threads), kernel.Monotonic()
 }
 
 // Every is how often Look has to be called: what a thread does between the last look and its end
@@ -96,7 +101,7 @@ func (r *Reader) look() error {
 	return err
 }
 
-// Observe is what files tell since Open: sums without causes.
+// Observe is what files tell since Open, or Restart: sums without causes.
 func (r *Reader) Observe() why.Observation {
 	return why.Observation{Span: kernel.Monotonic() - r.began, Threads: r.most,
 		Ran: time.Duration(r.sum.RunNs), Waited: time.Duration(r.sum.RunDelayNs)}
