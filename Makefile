@@ -137,6 +137,15 @@ simulate-defects: ## put old defects back, one after the other, and fail unless 
 bench: ## Go benchmarks of the scan, the model, the table, the frame, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./...
 
+size: build ## the bytes of bin/piton, and the packages that have most of its code and data
+	@ls -l $(BIN) | awk '{print $$5, $$NF}'
+	@$(GO) build -ldflags=-w -o bin/symbols ./cmd/piton
+	@$(GO) tool nm -size bin/symbols | awk '$$3 ~ /[TtRrDd]/ && $$4 !~ /memory$$/ { \
+		name = $$4; sub(/^(type:\.(eq|hash)\.|type:|go:itab\.|\*)+/, "", name); sub(/[[(].*/, "", name); \
+		at = match(name, /\/[^\/]*$$/); last = substr(name, at + 1); sub(/[.,].*/, "", last); package = substr(name, 1, at) last; \
+		$$3 ~ /[Tt]/ ? code[package] += $$2 : data[package] += $$2; all[package] += $$2 } \
+		END { for (p in all) printf "%9d %9d  %s\n", code[p], data[p], p }' | sort -k1,1nr -k2,2nr | awk 'BEGIN { print "     code      data  package" } NR <= 60'
+
 cost: build ## what piton, htop, btop and top cost side by side, and the time from key to screen: the README's figures
 	$(GO) run ./internal/cost -procs 5000 -settle 4s -for 8s -- 'htop -d 10' 'btop --utf-force' 'top -d 1' 'bin/piton -d 1s'
 	$(GO) run ./internal/cost -procs 3000 -busy 2 -keys 1000 -rounds 1 -size 120x40 -- 'bin/piton -d 1s' 'htop -d 10'
@@ -147,4 +156,4 @@ truth: ## how often the judge is wrong: A/A comparisons on a noisy machine, and 
 expected: ## what piton expects of each CPU, and what a probe then gets there, which runs for EXPECTED ms (5 minutes)
 	PITON_TEST_EXPECTED=$(EXPECTED) $(GO) test ./internal/model -run '^TestExpected$$' -count=1 -timeout 60m -v
 
-.PHONY: help build run test quick full flaky weekly fmt arm64 ordinary long lab race lint fuzz golden pictures man pages generate guests simulate simulate-defects bench cost truth expected
+.PHONY: help build run test quick full flaky weekly fmt arm64 ordinary long lab race lint fuzz golden pictures man pages generate guests simulate simulate-defects bench size cost truth expected

@@ -46,13 +46,15 @@ func build(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "piton")
-	piton := exec.Command("go", "build", "-ldflags=-s -X piton/internal/userfile.Run=/nonexistent", // as the Makefile does, but with the objects
+	piton := exec.Command("go", "build", "-ldflags=-s -dumpdep -X piton/internal/userfile.Run=/nonexistent", // as the Makefile does, but with the objects
 		"-o", binary, ".") // of the tests (no -trimpath), and a lock and guards of each test's own
 	piton.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := piton.CombinedOutput(); err != nil {
+	out, err := piton.CombinedOutput()
+	if err != nil {
 		fmt.Fprintf(os.Stderr, "build piton: %v\n%s", err, out)
 		return 1
 	}
+	linked = string(out)
 	return m.Run()
 }
 

@@ -31,7 +31,6 @@ func newRoot(a *app.App) *cobra.Command {
   piton --headless --sort mig --filter 'mig>10'    tasks by migrations, every second
   piton --headless --pid 3641 --pin least-loaded --policy fifo --rtprio 10
   piton pin nginx --place spread`,
-		Version:           app.Version(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              noCommand,
@@ -48,10 +47,12 @@ func newRoot(a *app.App) *cobra.Command {
 			return a.SetUp(cmd.Flags().Changed("host-root"))
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.version {
+				return printVersion(a)
+			}
 			return runRoot(cmd.Context(), a, o, cmd.Flags())
 		},
 	}
-	root.SetVersionTemplate("piton {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return flagError(a, cmd, err) })
 	root.SetHelpCommand(newHelp())
 	root.PersistentFlags().StringVar(&a.HostRoot, "host-root", "", "read /proc and /sys below `DIR`; nothing can be changed then (PITON_HOST_ROOT)")
@@ -61,7 +62,7 @@ func newRoot(a *app.App) *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.ReadOnly, "readonly", a.ReadOnly, "only look: no command, flag or key that changes the system exists (PITON_READONLY)")
 	root.PersistentFlags().BoolVar(&a.NoColor, "no-color", false, "no colours (also NO_COLOR)")
 	root.PersistentFlags().BoolVar(&a.ASCII, "ascii", false, "draw with ASCII only (also where the locale is not UTF-8)")
-	root.Flags().BoolP("version", "V", false, "print the version")
+	root.Flags().BoolVarP(&o.version, "version", "V", false, "print the version")
 	o.addFlags(root.Flags(), a.ReadOnly)
 	root.Flags().SortFlags = false
 	root.AddGroup(&cobra.Group{ID: app.GroupTune, Title: "Tune:"}, &cobra.Group{ID: app.GroupProve, Title: "Prove:"},

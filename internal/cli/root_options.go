@@ -16,6 +16,7 @@ import (
 
 // rootOptions are the flags of piton without a command.
 type rootOptions struct {
+	version  bool
 	headless bool
 	monitor  watchcmd.Monitor
 	tuning   tunecmd.Settings

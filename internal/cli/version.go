@@ -17,9 +17,13 @@ func newVersion(a *app.App) *cobra.Command {
 		Example: "  piton version",
 		GroupID: app.GroupLook,
 		Args:    flags.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := fmt.Fprintln(a.Out, "piton", app.Version())
-			return err
-		},
+		RunE:    func(*cobra.Command, []string) error { return printVersion(a) },
 	}
+}
+
+// printVersion is --version too: cobra's own prints another line, or keeps every exported method
+// of the program in the binary for a template.
+func printVersion(a *app.App) error {
+	_, err := fmt.Fprintln(a.Out, "piton", app.Version())
+	return err
 }
