@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"piton/internal/change/attr"
+	"piton/internal/group"
 	"piton/internal/kernel"
 	"piton/internal/kernel/tree"
 	"piton/internal/procfs"
@@ -118,21 +119,20 @@ func (m machine) markOfRunning(file string) bool {
 	return err == nil
 }
 
-// manyProcesses is how many names, at about 4 µs each, are read without another
-// sign that one of the daemons could run.
-const manyProcesses = 1000
+// manyThreads is of how many threads a machine has few processes, whose names, at about 4 µs each,
+// are all read.
+const manyThreads = 500
 
-// installed reports whether the program of a daemon is where packages put it.
-func (m machine) installed(d daemon) bool {
-	return slices.ContainsFunc(d.names, func(name string) bool {
-		found := tree.Glob(m.proc.Root(), "usr/*bin/"+name)
-		local := tree.Glob(m.proc.Root(), "usr/local/*bin/"+name)
-		return len(found)+len(local) > 0
+// installed reports whether a program is where packages put it.
+func (m machine) installed(name string) bool {
+	return slices.ContainsFunc([]string{"usr/sbin", "usr/bin", "usr/local/sbin", "usr/local/bin"}, func(dir string) bool {
+		_, err := tree.Stat(filepath.Join(m.proc.Root(), dir, name))
+		return err == nil
 	})
 }
 
 // running returns a check whether a program of a name runs. Under systemd a service's
-// cgroup shows it at the cost of a look; else the names of all processes are read, once.
+// cgroup shows it at the cost of a look; else the names of processes do, read once.
 func (m machine) running() func(name string) bool {
 	for _, mount := range []string{"sys/fs/cgroup", "sys/fs/cgroup/systemd", "sys/fs/cgroup/unified"} {
 		slice := filepath.Join(m.proc.Root(), mount, "system.slice")
@@ -144,17 +144,49 @@ func (m machine) running() func(name string) bool {
 			return err == nil && len(data) > 0
 		}
 	}
-	names := map[string]bool{}
-	pids, err := m.proc.Processes()
-	if err != nil || len(pids) > manyProcesses && !slices.ContainsFunc(daemons, m.installed) {
-		pids = nil
+	var pids []string
+	switch {
+	case !m.crowded():
+		all, _ := m.proc.Processes()
+		pids = group.Each(all, func(pid kernel.TID) string { return strconv.Itoa(int(pid)) })
+	case slices.ContainsFunc(daemons, func(d daemon) bool { return slices.ContainsFunc(d.names, m.installed) }):
+		pids = m.startedByInit()
 	}
+	names := map[string]bool{}
 	for _, pid := range pids {
-		if comm, err := m.proc.File(strconv.Itoa(int(pid)), "comm"); err == nil {
+		if comm, err := m.proc.File(pid, "comm"); err == nil {
 			names[strings.TrimSpace(string(comm))] = true
 		}
 	}
 	return func(name string) bool { return names[name] }
+}
+
+// crowded reports whether the machine has many threads. One without that figure has few.
+func (m machine) crowded() bool {
+	load, _ := m.proc.File("loadavg") // 0.20 0.18 0.12 1/80 11206: runnable and all threads, the newest PID
+	_, all, _ := strings.Cut(string(load), "/")
+	all, _, _ = strings.Cut(all, " ")
+	threads, _ := strconv.Atoi(all)
+	return threads > manyThreads
+}
+
+// startedByInit are children of PID 1 and their children, which a supervisor starts, the oldest
+// first: daemons are among them. It is no more than there are names of few processes.
+func (m machine) startedByInit() []string {
+	pids := m.children("1")
+	for _, pid := range pids {
+		if len(pids) > manyThreads {
+			return pids[:manyThreads]
+		}
+		pids = append(pids, m.children(pid)...)
+	}
+	return pids
+}
+
+// children needs CONFIG_PROC_CHILDREN.
+func (m machine) children(pid string) []string {
+	list, _ := m.proc.File(pid, "task", pid, "children")
+	return strings.Fields(string(list))
 }
 
 // groupOwners returns the owners of the process's cgroup that set one of the attributes.

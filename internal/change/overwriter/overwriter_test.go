@@ -1,6 +1,7 @@
 package overwriter_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -67,18 +68,24 @@ func TestDaemonsThatOverwrite(t *testing.T) {
 	}
 }
 
-// On a machine of very many processes without systemd the names are only read
-// where one of the programs is installed.
+// On a machine of many threads without systemd only the names of what init and its children
+// started are read, and those only where one of the programs is installed.
 func TestNamesOfManyProcesses(t *testing.T) {
 	m := changetest.New(t)
-	for pid := kernel.TID(1); pid <= overwriter.ManyProcesses+1; pid++ {
+	for pid, name := range map[kernel.TID]string{10: "job", 77: "numad", 78: "supervise", 79: "ananicy", 80: "tuned"} {
 		m.Spawn(pid, pid)
+		m.Write(fmt.Sprintf("proc/%d/comm", pid), name+"\n")
 	}
-	m.Write("proc/77/comm", "tuned\n")
+	m.Write("proc/1/task/1/children", "77 78 ")
+	m.Write("proc/78/task/78/children", "79 ")
 	c := attr.Change{Object: attr.Object{PID: 10, TID: 10}, Attribute: attr.Affinity, Status: attr.Planned}
-	assert.Empty(t, whos(m, c))
+	n := c
+	n.Attribute = attr.Nice
+	assert.Equal(t, "tuned, numad", whos(m, c), "few threads")
+	m.Write("proc/loadavg", "0.20 0.18 0.12 1/20108 11206\n")
+	assert.Empty(t, whos(m, c, n))
 	m.Write("usr/sbin/tuned", "")
-	assert.Equal(t, "tuned", whos(m, c))
+	assert.Equal(t, "ananicy, numad", whos(m, c, n))
 }
 
 func TestOwnersOfCgroups(t *testing.T) {
