@@ -36,7 +36,7 @@ func (m *Model) verbKey(k tea.KeyPressMsg) tea.Cmd {
 		m.chooser.digits = ""
 	}
 	if v == nil && m.deps.ReadOnly {
-		v = table.forKey(name, m.context()) // says that it is not to be had
+		v = table().forKey(name, m.context()) // says that it is not to be had
 	}
 	if v != nil {
 		return m.perform(v, name)

@@ -22,7 +22,7 @@ import (
 
 func mustSpec(t *testing.T, id string) *verb {
 	t.Helper()
-	s := table.byID(id)
+	s := table().byID(id)
 	require.NotNil(t, s, id)
 	return s
 }
@@ -308,7 +308,7 @@ func TestEveryKeyOnAnEmptyMachineIsHarmless(t *testing.T) {
 	onSmall(t, func(r *rig) {
 		r.machine.Procs = nil
 		r.tick()
-		for _, s := range table {
+		for _, s := range table() {
 			for _, k := range s.Keys {
 				r.press(k)
 				r.press("esc", "esc", "esc")

@@ -145,9 +145,9 @@ func TestLightBackground(t *testing.T) {
 func TestEveryBarItemIsAVerbOfItsView(t *testing.T) {
 	for view, ids := range barOrder {
 		for _, id := range append(slices.Clone(ids), barLast) {
-			if s := table.byID(id); assert.NotNil(t, s, id) {
+			if s := table().byID(id); assert.NotNil(t, s, id) {
 				key := s.Keys[0]
-				clicked := table.forKey(key, view)
+				clicked := table().forKey(key, view)
 				assert.Same(t, s, clicked, "a click on %s in %s presses %s", id, view, key)
 			}
 		}

@@ -67,7 +67,7 @@ type player struct {
 
 func newPlayer(r *rig, seed uint64) *player {
 	p := &player{rig: r, rnd: rand.New(rand.NewPCG(seed, 13))}
-	for _, v := range table {
+	for _, v := range table() {
 		if !slices.Contains([]string{"app.quit", "app.suspend"}, v.ID) {
 			p.keys = append(p.keys, v.Keys...)
 		}

@@ -13,7 +13,7 @@ func TestReadOnlyHasNoKeyThatChangesAnything(t *testing.T) {
 	onPartition(t, 120, 40, func(r *rig, p *fakePartition) {
 		r.m.deps.ReadOnly = true
 		r.m.verbs = r.m.deps.verbs()
-		for _, s := range table {
+		for _, s := range table() {
 			for _, view := range s.In {
 				for _, key := range s.Keys {
 					if !s.Mutates {

@@ -14,7 +14,7 @@ import (
 func TestNoKeyMeansTwoThings(t *testing.T) {
 	for _, view := range append([]action.Context{action.Panel, action.Threads}, action.Views...) {
 		bound := map[string]string{}
-		for _, s := range table {
+		for _, s := range table() {
 			if !slices.Contains(s.In, view) { // one of the view's own comes before one of all views
 				continue
 			}
@@ -28,7 +28,7 @@ func TestNoKeyMeansTwoThings(t *testing.T) {
 
 func TestSpecsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
-	for _, s := range table {
+	for _, s := range table() {
 		assert.False(t, seen[s.ID], "%s is there twice", s.ID)
 		seen[s.ID] = true
 		assert.NotNil(t, s.run, s.ID)
@@ -61,7 +61,7 @@ func TestWhy(t *testing.T) {
 		{"bench.new", action.State{Benchmark: true}, "a benchmark is running"},
 		{"app.quit", action.State{ReadOnly: true}, ""},
 	} {
-		if s := table.byID(tt.id); assert.NotNil(t, s, tt.id) {
+		if s := table().byID(tt.id); assert.NotNil(t, s, tt.id) {
 			if tt.want == "" {
 				assert.Empty(t, s.Why(tt.state), tt.id)
 			} else {
@@ -72,11 +72,11 @@ func TestWhy(t *testing.T) {
 }
 
 func TestForKey(t *testing.T) {
-	assert.Equal(t, "view.processes", table.forKey("1", action.Processes).ID)
-	assert.Equal(t, "panel.number", table.forKey("1", action.Panel).ID)
-	assert.Equal(t, "journal.undo", table.forKey("z", action.Journal).ID)
-	assert.Equal(t, "tune.undo", table.forKey("z", action.Cores).ID)
-	assert.Nil(t, table.forKey("f11", action.Processes))
+	assert.Equal(t, "view.processes", table().forKey("1", action.Processes).ID)
+	assert.Equal(t, "panel.number", table().forKey("1", action.Panel).ID)
+	assert.Equal(t, "journal.undo", table().forKey("z", action.Journal).ID)
+	assert.Equal(t, "tune.undo", table().forKey("z", action.Cores).ID)
+	assert.Nil(t, table().forKey("f11", action.Processes))
 }
 
 func TestLabels(t *testing.T) {
@@ -97,5 +97,5 @@ func TestOwnKeys(t *testing.T) {
 	assert.Equal(t, "tune.pin", own.forKey("x", action.Processes).ID)
 	assert.Nil(t, own.forKey("p", action.Processes))
 	assert.Equal(t, "sort.nice", own.forKey("ctrl+n", action.Processes).ID)
-	assert.Equal(t, "p", table.byID("tune.pin").Label, "the table itself stays")
+	assert.Equal(t, "p", table().byID("tune.pin").Label, "the table itself stays")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"piton/internal/change/attr"
 	"piton/internal/change/defect"
 	"piton/internal/kernel"
+	"piton/internal/pattern"
 )
 
 // Record is one line of the journal: eight hexadecimal digits of CRC-32
@@ -152,7 +152,7 @@ func numbersOf(line []byte) numbers {
 	return r
 }
 
-var numberField = regexp.MustCompile(`"(?:id|last)":(\d{1,15})\b`)
+var numberField = pattern.Lazy(`"(?:id|last)":(\d{1,15})\b`)
 
 // damagedNumber is the highest ID that a damaged line may have been of, 0 if none can be read. It
 // is not given again. One that was cut short is of nothing that was done.
@@ -160,7 +160,7 @@ func damagedNumber(line []byte) (highest uint64) {
 	if bytes.HasSuffix(line, []byte(strings.TrimSpace(cutMark))) {
 		return 0
 	}
-	for _, found := range numberField.FindAllSubmatch(line[:min(len(line), numberLength)], -1) {
+	for _, found := range numberField().FindAllSubmatch(line[:min(len(line), numberLength)], -1) {
 		n, _ := strconv.ParseUint(string(found[1]), 10, 64)
 		highest = max(highest, n)
 	}

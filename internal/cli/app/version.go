@@ -1,9 +1,10 @@
 package app
 
 import (
-	"regexp"
 	"runtime/debug"
 	"strings"
+
+	"piton/internal/pattern"
 )
 
 // release is the newest entry of CHANGELOG.md. A build of a commit with a tag has its
@@ -11,7 +12,7 @@ import (
 const release = "0.2.0"
 
 // released is a version that is a tag; go build gives commits after it a pseudo-version.
-var released = regexp.MustCompile(`^v(\d+\.\d+\.\d+)(\+dirty)?$`)
+var released = pattern.Lazy(`^v(\d+\.\d+\.\d+)(\+dirty)?$`)
 
 // Version is piton's release, the commit it was built from if that is known, and the Go
 // version and platform.
@@ -30,7 +31,7 @@ func describe(info *debug.BuildInfo) string {
 		setting[s.Key] = s.Value
 	}
 	version := release
-	if tag := released.FindStringSubmatch(info.Main.Version); tag != nil {
+	if tag := released().FindStringSubmatch(info.Main.Version); tag != nil {
 		version = tag[1]
 	}
 	if rev := setting["vcs.revision"]; rev != "" {

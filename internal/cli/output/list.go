@@ -4,10 +4,12 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"piton/internal/chart"
 	"piton/internal/field"
+	"piton/internal/group"
 )
 
 // Version of the JSON lines: it changes when a name or a meaning does, not when
@@ -47,46 +49,59 @@ func TableCol[R any](title string, text func(R) string) field.Column[R] {
 }
 
 // List is a list that a command prints: a type of JSON lines, which CSV and tables have the
-// columns of.
+// columns of. What it does with the cells of rows is compiled once, not for every type of row.
 type List[R any] struct {
-	columns []field.Column[R] // of lines and CSV
-	shown   []field.Column[R] // of tables
+	columns []field.Column[R] // those with a Type are of lines and CSV, those with a Title of tables
 	begin   string            // of a line
 }
 
-// NewList makes a list and its Schema, which says what family and kind are.
+// head is what a column has whatever its rows.
+type head struct {
+	id, title, help string
+	right           bool
+	kind            field.Type
+}
+
+// headed is a list without its type of row.
+type headed interface {
+	width() int
+	head(column int) head
+}
+
+func (l *List[R]) width() int { return len(l.columns) }
+
+func (l *List[R]) head(column int) head {
+	c := &l.columns[column]
+	return head{c.ID, c.Title, c.Help, c.Right, c.Type}
+}
+
+// NewList makes a list and adds its Schema, which says what family and kind are. All lists are
+// made as the program starts, whatever the command.
 func NewList[R any](family, kind, help string, columns ...field.Column[R]) *List[R] {
-	s := Schema{Family: family, Kind: kind, Help: help}
-	for _, c := range columns {
-		if c.Type != 0 {
-			s.Properties = append(s.Properties, Property{Name: c.ID, Help: c.Help, Schema: typeSchema(c.Type), Required: c.Type&Chosen == 0})
-		}
-	}
-	schemas = append(schemas, s)
-	return Selection(kind, columns)
+	l := Selection(kind, columns)
+	described = append(described, description{family, kind, help, l})
+	return l
 }
 
 // Selection is a list with some of the columns of one that has been made.
 func Selection[R any](kind string, columns []field.Column[R]) *List[R] {
-	l := &List[R]{begin: fmt.Sprintf(`{"type":%q,"v":%d`, kind, Version)}
-	for _, c := range columns {
-		if c.Type != 0 {
-			l.columns = append(l.columns, c)
-		}
-		if c.Title != "" {
-			l.shown = append(l.shown, c)
-		}
-	}
-	return l
+	return &List[R]{columns, beginning(kind)}
 }
+
+//go:noinline
+func beginning(kind string) string { return `{"type":"` + kind + `","v":` + strconv.Itoa(Version) }
 
 // Append adds the JSON line of a row, with its end.
 func (l *List[R]) Append(dst []byte, r R) []byte {
-	dst = append(dst, l.begin...)
-	for i := range l.columns {
-		c := &l.columns[i]
-		dst = append(append(append(dst, `,"`...), c.ID...), `":`...)
-		dst = field.AppendJSON(dst, c.Value(r))
+	return appendLine(append(dst, l.begin...), l, func(i int) any { return l.columns[i].Value(r) })
+}
+
+func appendLine(dst []byte, l headed, value func(column int) any) []byte {
+	for i := range l.width() {
+		if h := l.head(i); h.kind != 0 {
+			dst = append(append(append(dst, `,"`...), h.id...), `":`...)
+			dst = field.AppendJSON(dst, value(i))
+		}
 	}
 	return append(dst, '}', '\n')
 }
@@ -100,17 +115,23 @@ func (l *List[R]) JSON(w io.Writer, rows ...R) {
 
 // Table has the columns with a heading.
 func (l *List[R]) Table(rows []R) *Table {
+	return tableOf(l, len(rows), func(row, i int) string {
+		text, _ := l.columns[i].Shown(rows[row], 0)
+		return text
+	})
+}
+
+func tableOf(l headed, rows int, text func(row, column int) string) *Table {
 	t := &Table{}
-	for _, c := range l.shown {
-		t.column(c.Title, c.Right)
-	}
-	for _, r := range rows {
-		cells := make([]any, len(l.shown))
-		for i := range l.shown {
-			text, _ := l.shown[i].Shown(r, 0)
-			cells[i] = Dash(text)
+	var shown []int
+	for i := range l.width() {
+		if h := l.head(i); h.title != "" {
+			t.column(h.title, h.right)
+			shown = append(shown, i)
 		}
-		t.Add(cells...)
+	}
+	for row := range rows {
+		t.Rows = append(t.Rows, group.Each(shown, func(i int) string { return field.Clean(Dash(text(row, i))) }))
 	}
 	return t
 }
@@ -129,24 +150,32 @@ func (l *List[R]) First(w io.Writer, rows []R, what string) {
 }
 
 // CSV writes the rows below the names of the columns, if asked for; a value that is not known is empty.
-func (l *List[R]) CSV(w io.Writer, rows []R, head bool) {
-	out := csv.NewWriter(w)
-	record := make([]string, len(l.columns))
-	if head {
-		for i := range l.columns {
-			record[i] = l.columns[i].ID
+func (l *List[R]) CSV(w io.Writer, rows []R, names bool) {
+	writeCSV(w, l, len(rows), names, func(row, i int) any {
+		if c := &l.columns[i]; c.CSV != nil {
+			return c.CSV(rows[row])
 		}
-		_ = out.Write(record)
+		return l.columns[i].Value(rows[row])
+	})
+}
+
+func writeCSV(w io.Writer, l headed, rows int, names bool, value func(row, column int) any) {
+	out := csv.NewWriter(w)
+	first := 0
+	if names {
+		first = -1
 	}
-	for _, r := range rows {
-		for i := range l.columns {
-			if c := &l.columns[i]; c.CSV != nil {
-				record[i] = field.Plain(c.CSV(r))
-			} else {
-				record[i] = field.Plain(c.Value(r))
-			}
-			if l.columns[i].Type&(Text|Texts) != 0 {
-				record[i] = inert(record[i])
+	for row := first; row < rows; row++ {
+		var record []string
+		for i := range l.width() {
+			switch h := l.head(i); {
+			case h.kind == 0:
+			case row < 0:
+				record = append(record, h.id)
+			case h.kind&(Text|Texts) != 0:
+				record = append(record, inert(field.Plain(value(row, i))))
+			default:
+				record = append(record, field.Plain(value(row, i)))
 			}
 		}
 		_ = out.Write(record)

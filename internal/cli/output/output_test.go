@@ -30,7 +30,7 @@ type row struct {
 
 // TestList writes one description as JSON, CSV, table and schema.
 func TestList(t *testing.T) {
-	defer func(before []Schema) { schemas = before }(schemas)
+	defer func(before []description) { described = before }(described)
 	l := NewList("family", "kind", "a row",
 		Col("n", ">N", Int|Null, "a number", func(r row) any { return field.NonNegative(r.n) }),
 		Col("text", "TEXT", Text|Null, "a text", func(r row) any { return field.NonEmpty(r.text) }).As(func(r row) string { return r.text + "!" }),
@@ -49,7 +49,7 @@ func TestList(t *testing.T) {
 		`{"type":"kind","v":1,"n":null,"text":null,"csv":"","list":["u","v"],"o":{"a":1.5,"b":2}}`+"\n", as(AsJSON))
 	assert.Equal(t, "n,text,csv,list,o\n7,é,off,u v,a:1.5 b:2\n,,off,u v,a:1.5 b:2\n", as(AsCSV))
 	assert.Equal(t, "N  TEXT\n7  é!\n-  !\n", as(AsTable))
-	schema, err := json.Marshal(Document(schemas[len(schemas)-1:]))
+	schema, err := json.Marshal(Document(Schemas()[len(described)-1:]))
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"$schema":"https://json-schema.org/draft/2020-12/schema","title":"JSON lines of piton","anyOf":[{"$ref":"#/$defs/family.kind"}],
 		"$defs":{"family.kind":{"type":"object","description":"a row","required":["type","v","n","text","csv","list"],"properties":{

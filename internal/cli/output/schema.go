@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"piton/internal/field"
+	"piton/internal/group"
 )
 
 // Schema describes a type of JSON lines.
@@ -31,11 +32,27 @@ type Property struct {
 // Name is the line's name among the definitions, "topo.cpu".
 func (s *Schema) Name() string { return s.Family + "." + s.Kind }
 
-// schemas are those of all lists; NewList adds them.
-var schemas []Schema
+// description is what the Schema of a list is made of.
+type description struct {
+	family, kind, help string
+	columns            headed
+}
+
+// described are all lists; NewList adds them.
+var described []description
 
 // Schemas are the schemas of all lists.
-func Schemas() []Schema { return slices.Clone(schemas) }
+func Schemas() []Schema { return group.Each(described, description.schema) }
+
+func (d description) schema() Schema {
+	s := Schema{Family: d.family, Kind: d.kind, Help: d.help}
+	for i := range d.columns.width() {
+		if h := d.columns.head(i); h.kind != 0 {
+			s.Properties = append(s.Properties, Property{Name: h.id, Help: h.help, Schema: typeSchema(h.kind), Required: h.kind&Chosen == 0})
+		}
+	}
+	return s
+}
 
 // Document is the JSON Schema of lines that are any of those described.
 func Document(of []Schema) map[string]any {

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"piton/internal/field"
+	"piton/internal/pattern"
 )
 
 // Layout is what the table shows, under a name: the columns, the order, the arrangement
@@ -47,14 +47,14 @@ const (
 	MostWidth  = 200
 )
 
-var layoutName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,16}$`)
+var layoutName = pattern.Lazy(`^[A-Za-z0-9_-]{1,16}$`)
 
 // CheckName says what is wrong with the name of a layout that is to be saved.
 func CheckName(name string) error {
 	switch {
 	case name == Main:
 		return errors.New("main is built in: F2 changes its columns")
-	case !layoutName.MatchString(name):
+	case !layoutName().MatchString(name):
 		return errors.New("a name has 1 to 16 letters, digits, - or _")
 	}
 	return nil
