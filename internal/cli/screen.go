@@ -52,6 +52,7 @@ func runScreen(ctx context.Context, a *app.App, o *rootOptions) error {
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
+	defer a.StayLight()()
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { defer crash.Handle(); ended <- s.Run(ctx) }()

@@ -21,6 +21,32 @@ func LockMemory() error {
 	if err := unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT); err != nil {
 		return fmt.Errorf("mlockall: %w", err)
 	}
+	return mappedFiles(func(from, size uintptr, access string) error {
+		if access[0] != 'r' {
+			return nil
+		}
+		return populate(from, size)
+	})
+}
+
+// ReleaseCode unmaps the pages of the program's code and constants, most of which only its start
+// has needed; the page cache keeps them, and one that is touched again is mapped again without a
+// read (MADV_DONTNEED of madvise(2)).
+func ReleaseCode() error {
+	return mappedFiles(func(from, size uintptr, access string) error {
+		if strings.Contains(access, "w") {
+			return nil
+		}
+		// EINVAL: LockMemory keeps it.
+		if _, _, errno := unix.Syscall(unix.SYS_MADVISE, from, size, unix.MADV_DONTNEED); errno != 0 && errno != unix.EINVAL {
+			return fmt.Errorf("madvise of %d bytes at %#x: %w", size, from, errno)
+		}
+		return nil
+	})
+}
+
+// mappedFiles calls with each mapping of a file until one fails; access is such as r-xp.
+func mappedFiles(with func(from, size uintptr, access string) error) error {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return err
@@ -29,10 +55,10 @@ func LockMemory() error {
 		var from, to uintptr
 		var access string
 		n, _ := fmt.Sscanf(line, "%x-%x %s", &from, &to, &access)
-		if n < 3 || access[0] != 'r' || !strings.Contains(line, " /") {
+		if n < 3 || !strings.Contains(line, " /") {
 			continue
 		}
-		if err := populate(from, to-from); err != nil {
+		if err := with(from, to-from, access); err != nil {
 			return err
 		}
 	}

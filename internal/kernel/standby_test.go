@@ -2,6 +2,7 @@ package kernel_test
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -51,4 +52,26 @@ func TestLockMemory(t *testing.T) {
 
 func TestNoFile(t *testing.T) {
 	assert.Nil(t, kernel.File(1<<20, "none"), "there is no such descriptor")
+}
+
+// TestReleaseCode is in a process of its own, whose memory no other test has locked.
+func TestReleaseCode(t *testing.T) {
+	if os.Getenv("PITON_TEST_RELEASE") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestReleaseCode$", "-test.v")
+		cmd.Env = append(os.Environ(), "PITON_TEST_RELEASE=1")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s", out)
+		return
+	}
+	code := func() (kb int) {
+		status, err := os.ReadFile("/proc/self/status")
+		require.NoError(t, err)
+		_, rest, _ := strings.Cut(string(status), "RssFile:")
+		_, err = fmt.Sscan(rest, &kb)
+		require.NoError(t, err)
+		return kb
+	}
+	before := code()
+	require.NoError(t, kernel.ReleaseCode())
+	assert.Less(t, code(), before)
 }

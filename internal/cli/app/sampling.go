@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 
+	"piton/internal/crash"
+	"piton/internal/kernel"
 	"piton/internal/model"
 	"piton/internal/sample"
 )
@@ -40,6 +43,24 @@ func (a *App) EBPF(when sample.EBPF) sample.EBPF {
 	return when
 }
 
+// The start is over after started; collected is the garbage in percent of what is in use that is
+// collected then. With 25 instead of Go's 100 the screen has 5 MB less at 200 processes.
+const started, collected = 4 * time.Second, 25
+
+// StayLight makes a command that goes on give back what only its start needed, and then keep less
+// garbage; GOGC, where it is set, decides that. The returned function calls it off.
+func (a *App) StayLight() (stop func()) {
+	timer := time.AfterFunc(started, func() {
+		defer crash.Handle()
+		if a.Getenv("GOGC") == "" {
+			debug.SetGCPercent(collected)
+		}
+		debug.FreeOSMemory()
+		_ = kernel.ReleaseCode() // it only stays larger
+	})
+	return func() { timer.Stop() }
+}
+
 // OnSample is called with the machine; more is whether it is to be called again.
 type OnSample func(*model.Model) (more bool, err error)
 
@@ -64,6 +85,7 @@ func (a *App) Sample(ctx context.Context, interval time.Duration, needs sample.N
 	if err != nil {
 		return fmt.Errorf("look at the tasks: %w", err)
 	}
+	defer a.StayLight()()
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Run(ctx) }()

@@ -83,6 +83,7 @@ func runRun(ctx context.Context, a *app.App, path string, o runOptions) error {
 		return err
 	}
 	defer machine.Close()
+	defer a.StayLight()()
 	source := daemon.OpenSource(a.Source.Value != app.SourceProc)
 	defer source.Close()
 	reload := make(chan struct{}, 1)

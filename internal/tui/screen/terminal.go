@@ -41,6 +41,7 @@ type terminal struct {
 	sync    bool        // the terminal takes synchronised output (mode 2026)
 	queue   bytes.Buffer
 	cells   *uv.TerminalRenderer
+	method  ansi.Method     // how cells are measured; see measure
 	buffer  uv.ScreenBuffer // what the terminal shows
 	next    uv.ScreenBuffer // what it is to show
 	lines   []string        // the content that next holds
@@ -59,7 +60,7 @@ type terminal struct {
 const ask = ansi.RequestPrimaryDeviceAttributes
 
 func newTerminal(opt Options) (t *terminal, err error) {
-	t = &terminal{in: opt.Input, out: opt.Output, env: opt.Env, profile: opt.Profile, meter: opt.Meter}
+	t = &terminal{in: opt.Input, out: opt.Output, env: opt.Env, profile: opt.Profile, meter: opt.Meter, method: ansi.GraphemeWidth}
 	name := uv.Environ(opt.Env).Getenv("TERM")
 	t.modern, t.console = modern(name), name == "linux"
 	t.width, t.height, err = t.size()
@@ -202,6 +203,7 @@ const firstAnswer, lateAnswer = 1500 * time.Millisecond, time.Second
 func (t *terminal) resize(width, height int) {
 	t.width, t.height = max(width, 0), max(height, 0)
 	t.buffer, t.next = uv.NewScreenBuffer(t.width, t.height), uv.NewScreenBuffer(t.width, t.height)
+	t.setMethod()
 	t.lines = nil
 	t.cells.Resize(t.width, t.height)
 	t.repaint()
@@ -284,6 +286,7 @@ func (t *terminal) fill(lines []string) (changed []int) {
 			continue
 		}
 		changed = append(changed, y)
+		t.measure(now)
 		uv.NewStyledString(now).Draw(t.next, uv.Rect(0, y, t.width, 1))
 	}
 	t.lines = lines
