@@ -122,7 +122,7 @@ guests: ## run what needs many CPUs or other kernels in ../shared/vm, where that
 	fi
 
 simulate: ## SEEDS random histories after FROM, of changes, kills, full disks and reused numbers (SEED=N: that one, with its history)
-	SEEDS=$(SEEDS) FROM=$(FROM) SEED=$(SEED) $(GO) test ./internal/change/simulate -run '^TestSimulate(Standing)?$$' -count=1 -timeout 60m -v
+	SEEDS=$(SEEDS) FROM=$(FROM) SEED=$(SEED) $(GO) test ./internal/change/simulate -run '^TestSimulate(Standing|Groups)?$$' -count=1 -timeout 60m -v
 
 simulate-defects: ## put old defects back, one after the other, and fail unless the simulator finds each
 	@set -e; mkdir -p bin; $(GO) test -tags defects -c -o bin/simulate.test ./internal/change/simulate; \

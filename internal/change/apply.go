@@ -116,7 +116,13 @@ func (r *run) found(c *Change, now attr.Value) {
 	if !is(now, c.Before) {
 		c.Had = cpuset.Set{}
 	}
-	c.Before, c.Status = now, attr.Planned
+	again := c.Attribute.OfGroup() && !is(now, c.Before)
+	if c.Before, c.Status = now, attr.Planned; again && !is(now, c.After) { // a quota is of the group's period
+		if r.t.NewView().Prepare(attr.Task{}, c); c.Status == attr.Refused {
+			return
+		}
+		c.Status = attr.Planned
+	}
 	_, planned := r.planned[c.Key()]
 	if !planned {
 		c.Before = r.inherited(*c, now)
@@ -185,6 +191,7 @@ func (r *run) one(c *Change) {
 	var lost *kernel.LostError
 	if err != nil && !errors.As(err, &lost) {
 		r.fail(c, err)
+		c.Taken = c.Attribute.OfGroup() && r.partly(*c)
 		return
 	}
 	var now attr.Value
@@ -210,6 +217,12 @@ func (r *run) one(c *Change) {
 		r.differs(c, now)
 	}
 	c.After = now
+}
+
+// partly reports whether a change that failed after one of its writes may have left another value.
+func (r *run) partly(c Change) bool {
+	now, err := r.t.Read(c.Attribute, c.Object)
+	return !c.Gone() && (err != nil || !c.Attribute.Alike(now, c.Before) && c.Attribute.Halfway(c.Before, c.After, now))
 }
 
 // compare reads the value that a change is about to be made of. Where that is another than it was,

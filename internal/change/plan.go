@@ -171,7 +171,10 @@ func (p *planner) task(k attr.Task, settings []attr.Setting) bool {
 		}
 		c := Change{Object: k.Object(), Attribute: s.Attribute, After: s.Value, Status: attr.Planned}
 		if s.Attribute.OfGroup() && !k.Ended() {
-			if !p.group(&c) {
+			switch err := p.group(&c); {
+			case errors.Is(err, attr.ErrGone):
+				return false
+			case err != nil:
 				changes = append(changes, c)
 			}
 			continue
@@ -222,16 +225,19 @@ func deadlineFirst(changes []Change) []Change {
 	return changes
 }
 
-// group plans the change of the control group of a change's process, unless it refuses that.
-func (p *planner) group(c *Change) bool {
+// group plans the change of the control group of a change's process, or refuses that for its error.
+func (p *planner) group(c *Change) error {
 	o, err := p.GroupOf(c.PID, c.Attribute)
+	if gone := p.alive(*c); gone != nil { // else it may be the group of the next one with its number
+		err = gone
+	}
 	if err == nil {
 		err = p.file(attr.SetFile(c.Attribute, o.Path, o.Name, c.After))
 	}
-	if err != nil {
-		c.RefuseAs(p.Mark(*c, err))
+	if err = p.Mark(*c, err); err != nil {
+		c.RefuseAs(err)
 	}
-	return err == nil
+	return err
 }
 
 // file plans the change of one file. The error is a UsageError for a setting

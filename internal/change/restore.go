@@ -54,7 +54,7 @@ type stop struct {
 type step struct {
 	entry         uint64
 	before, after attr.Value
-	sure          bool // piton lived to say that it came about
+	sure          bool // piton lived to say that it came about, as it was meant
 }
 
 // after reports whether what the goal's oldest step found was found when the entry had been undone.
@@ -218,7 +218,7 @@ func (u *undoer) step(e *Entry, c Change, before, after attr.Value) (left attr.V
 		}
 		return after
 	}
-	s := step{e.ID, before, after, e.Finished}
+	s := step{e.ID, before, after, e.Finished && !c.Taken}
 	g.found, g.last, g.Had = before, e.ID, c.Had
 	switch {
 	case g.Status != attr.Planned, g.stop != nil && (!g.stop.drift || defect.On(2)):

@@ -132,21 +132,28 @@ func (f groupFiles[V]) write(w Write) error {
 	if err != nil {
 		return err
 	}
-	if err = f.steps(w, to.Writes(unified(file), from)); err != nil {
-		if now, readErr := f.get(w.Machine, file); readErr == nil {
-			err = errors.Join(err, f.steps(w, from.Writes(unified(file), now)))
+	if fit, err := to.On(unified(file), from); err != nil || Text(fit) != Text(to) {
+		return fmt.Errorf("somebody else has just set it to %s", from)
+	}
+	done, err := f.steps(w, to.Writes(unified(file), from))
+	if err != nil && done > 0 {
+		if now, readErr := f.get(w.Machine, file); readErr == nil && from.Halfway(to, now) {
+			_, back := f.steps(w, from.Writes(unified(file), now))
+			err = errors.Join(err, back)
 		}
 	}
 	return err
 }
 
-func (f groupFiles[V]) steps(w Write, steps []share.Write) error {
+// steps makes the writes until one fails, and returns how many it has made.
+func (f groupFiles[V]) steps(w Write, steps []share.Write) (done int, err error) {
 	for _, s := range steps {
 		if err := w.Files.WriteSetting(path.Join(path.Dir(w.Change.Path), s.File), s.Text+"\n"); err != nil {
-			return err
+			return done, err
 		}
+		done++
 	}
-	return nil
+	return done, nil
 }
 
 // prepare makes of the wish what this group would have.
@@ -185,17 +192,20 @@ func (m *Machine) GroupAt(at string, a Attribute) (Object, error) {
 		return Object{}, err
 	}
 	g := CgroupDir{mount, path.Clean("/" + at)}
-	if _, err := tree.Stat(g.File(g.Path, "")); err != nil && g.Has(g.Path) {
+	if _, err := m.Inode(m.here(g, g.Path, "")); err != nil && g.Has(g.Path) {
 		return Object{}, fmt.Errorf("there is no cgroup %s with a cpu controller", g.Path)
 	}
 	return m.group(g, a, "cgroup "+g.Path, "cgroup / is the root")
 }
 
+// here is the path of a group's file below the root of Proc.
+func (m *Machine) here(g CgroupDir, group, file string) string {
+	return strings.TrimPrefix(g.File(group, file), strings.TrimSuffix(m.Proc.Root(), "/"))
+}
+
 // group is a group's object; it and root begin what is said of one that has none.
 func (m *Machine) group(g CgroupDir, a Attribute, it, root string) (Object, error) {
-	here := func(group, file string) string {
-		return strings.TrimPrefix(g.File(group, file), strings.TrimSuffix(m.Proc.Root(), "/"))
-	}
+	here := func(group, file string) string { return m.here(g, group, file) }
 	lacks := func(group, file string) bool {
 		_, err := m.Files.ReadSetting(here(group, file))
 		return errors.Is(err, syscall.ENOENT)
@@ -292,10 +302,9 @@ func processesBelow(dir string) int {
 
 // groupID tells a group from a later one with its path; "" if there is none.
 func (m *Machine) groupID(file string) string {
-	info, err := tree.Stat(filepath.Join(m.Proc.Root(), path.Dir(file)))
+	inode, err := m.Inode(path.Dir(file))
 	if err != nil {
 		return ""
 	}
-	st, _ := info.Sys().(*syscall.Stat_t)
-	return fmt.Sprintf("cgroup %d", st.Ino)
+	return fmt.Sprintf("cgroup %d", inode)
 }

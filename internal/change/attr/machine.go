@@ -6,10 +6,12 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/kernel/tree"
 	"piton/internal/procfs"
 )
 
@@ -41,6 +43,7 @@ type Sources struct {
 	Limits func(kernel.TID) (kernel.Limits, error)
 	// Initial reports whether the caller is in the initial namespace of a kind ("user").
 	Initial func(kind string) bool
+	Inode   func(path string) (uint64, error) // of a file below Proc's root
 }
 
 // Machine is the read side of the machine, as attributes need it.
@@ -67,6 +70,16 @@ func NewMachine(s Sources) *Machine {
 	}
 	if s.Initial == nil {
 		s.Initial = kernel.InitialNamespace
+	}
+	if s.Inode == nil {
+		s.Inode = func(path string) (uint64, error) {
+			info, err := tree.Stat(filepath.Join(s.Proc.Root(), path))
+			if err != nil {
+				return 0, err
+			}
+			st, _ := info.Sys().(*syscall.Stat_t)
+			return st.Ino, nil
+		}
 	}
 	// Without an answer there are none, so that sentences name what would be needed.
 	return &Machine{Sources: s, caps: sync.OnceValue(func() kernel.Capabilities {

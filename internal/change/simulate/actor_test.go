@@ -28,6 +28,8 @@ type actor struct {
 	disturbed string        // what the world did to it that excuses it from being in time
 	ends      []func()      // what the kernel does when it ends: locks are released, connections closed
 	interrupt bool          // Ctrl-C
+	meant     *group        // that it last looked at
+	looked    int           // the step at which it last read a quota
 
 	*piton // nil for a guard
 	guard  *guardian

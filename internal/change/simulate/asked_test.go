@@ -41,7 +41,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 	case a.guard != nil || a.undoes || a.tries && !a.wants(c, v):
 		asked := slices.ContainsFunc(a.pitons, func(p *piton) bool { return p.disk == a.disk && p.asks(c) })
 		switch {
-		case (asked || c.ours) && c.hadValue(v):
+		case (asked || c.ours) && (c.hadValue(v) || c.halfway(c.had, c.had, v)):
 		case a.exactly(c, v):
 			c.excuse("it had exactly what was set for a thread of its process, or of a parent")
 		case !asked && !c.ours:
@@ -59,7 +59,7 @@ func (a *actor) unasked(c *cell, v attr.Value) string {
 			return "it keeps CPUs that are to be isolated"
 		}
 		return ""
-	case !a.wants(c, v) && !a.wantsOfForebear(c, v):
+	case !a.wants(c, v) && !a.wantsOfForebear(c, v) && !a.partWay(c, v):
 		return "another value was asked for"
 	case c.task != nil && c.task.busy && c.task.born < a.began && attr.PolicyOf(v).Crowds() && !a.confirmation.Yes && a.confirmation.RevertAfter == 0 && a.disturbed == "":
 		return "it is busy, and nobody confirmed"
@@ -106,18 +106,27 @@ func (p *piton) asks(c *cell) bool {
 
 // covers reports whether a cell is of what the wish means.
 func (w wish) covers(p *piton, c *cell) bool {
-	if w.file != nil || c.task == nil {
-		return w.file != nil && c.path == w.file.Path
-	}
-	if !slices.ContainsFunc(w.set, func(s attr.Setting) bool { return s.Attribute == c.attribute }) {
+	switch {
+	case w.file != nil:
+		return c.path == w.file.Path && (c.group == nil || p.planned == 0 || c.group.born <= p.planned)
+	case !slices.ContainsFunc(w.set, func(s attr.Setting) bool { return s.Attribute == c.attribute }):
+		return false
+	case c.group != nil:
+		return slices.ContainsFunc(p.its.all, func(t *task) bool { return slices.Contains(t.groups, c.group) && w.coversTask(p, t) })
+	case c.task == nil:
 		return false
 	}
+	return w.coversTask(p, c.task)
+}
+
+// coversTask is covers of what a task has.
+func (w wish) coversTask(p *piton, its *task) bool {
 	if w.meant != nil {
-		return w.reaches(w.meant, c.task)
+		return w.reaches(w.meant, its)
 	}
 	return slices.ContainsFunc(p.its.all, func(t *task) bool {
 		named := t.tid == w.target.TID || t.inner == w.target.TID
-		return named && (p.planned == 0 || t.born <= p.planned) && w.reaches(t, c.task)
+		return named && (p.planned == 0 || t.born <= p.planned) && w.reaches(t, its)
 	})
 }
 
@@ -149,6 +158,9 @@ func (p *piton) wantsOfForebear(c *cell, v attr.Value) bool {
 
 // wants reports whether the value is what the wish makes of the cell.
 func (w wish) wants(c *cell, v attr.Value) bool {
+	if c.group != nil {
+		return w.wantsGroup(c, v, false)
+	}
 	if w.file != nil {
 		return same(w.file.Value, v)
 	}

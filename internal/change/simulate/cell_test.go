@@ -13,6 +13,7 @@ type cell struct {
 	attribute attr.Attribute
 	task      *task  // nil for a file
 	path      string // of a file
+	group     *group // whose file it is
 	value     attr.Value
 	base      attr.Value   // what it would be if there were no piton
 	had       []attr.Value // every value that it ever had
@@ -24,7 +25,10 @@ type cell struct {
 }
 
 func (c *cell) String() string {
-	if c.task == nil {
+	switch {
+	case c.group != nil:
+		return fmt.Sprintf("%s of %s", c.attribute, c.group)
+	case c.task == nil:
 		return c.path
 	}
 	return fmt.Sprintf("%s of %s", c.attribute, c.task)
@@ -98,6 +102,13 @@ func (w *world) cells(f func(*cell)) {
 	for _, c := range w.files {
 		f(c)
 	}
+	for _, g := range w.groups {
+		for i := range g.cells {
+			if !g.gone {
+				f(&g.cells[i])
+			}
+		}
+	}
 }
 
 // each calls f with every cell that there was in this boot.
@@ -109,6 +120,11 @@ func (w *world) each(f func(*cell)) {
 	}
 	for _, c := range w.files {
 		f(c)
+	}
+	for _, g := range w.groups {
+		for i := range g.cells {
+			f(&g.cells[i])
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package simulate
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"syscall"
 
@@ -70,11 +71,18 @@ func (a *actor) fulfilled(o change.Outcome) {
 			if w.meant == nil && w.file == nil {
 				continue // whoever had the number at the time
 			}
-			if !w.covers(a.piton, c) || a.wants(c, c.value) || a.overtaken(c) || c.task != nil && !c.task.below(w.meant) {
+			if !w.covers(a.piton, c) || a.wants(c, c.value) || a.overtaken(c) || c.task != nil && !c.task.below(w.meant) || c.group != nil && !a.stayed(w, c.group) {
 				continue
 			}
 			a.violate("%s says that all was done, and %s is %s", a.name, c, c.value)
 		}
+	})
+}
+
+// stayed reports whether a process that the wish means was in the group when that was planned, and still is.
+func (a *actor) stayed(w wish, g *group) bool {
+	return w.file != nil && g.born <= a.carried || slices.ContainsFunc(a.all, func(t *task) bool {
+		return t == t.leader && t.living() && t.born <= a.began && len(t.groups) == 1 && t.groups[0] == g && w.coversTask(a.piton, t) && t.below(w.meant)
 	})
 }
 
@@ -125,12 +133,13 @@ func (d *disk) told(e journal.Entry) {
 		meant := d.w.some(func(t *task) bool { return t.start+by.shift == c.StartTicks && view{by}.number(t) == c.TID })
 		d.w.each(func(x *cell) {
 			// A later thread of the process with the number is as good as the one that was meant.
-			if x.attribute != c.Attribute || x.path != c.Path || x.task != nil && (meant == nil || x.task.tid != meant.tid || x.task.leader != meant.leader) {
+			if x.attribute != c.Attribute || x.path != c.Path || x.group != nil && c.Comm != fmt.Sprint("cgroup ", x.group.inode) || x.task != nil && (meant == nil || x.task.tid != meant.tid || x.task.leader != meant.leader) {
 				return
 			}
 			// What it reads back may be from somebody else, and newborns have what they inherited.
 			wrote := slices.ContainsFunc(x.writes, func(w write) bool { return w.by == by })
-			found = found || (wrote || x.creator() != nil) && x.hadValue(c.After)
+			others := x.group != nil && x.foreign > by.began // a group that has the value already is not written to
+			found = found || (wrote || others || x.creator() != nil) && x.hadValue(c.After)
 		})
 		if !found {
 			d.w.violate("entry %d of journal %s says %s of %s was set to %s, and it was not", e.ID, d.name, c.Attribute, c.Object.Object(), c.After)

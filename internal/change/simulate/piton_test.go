@@ -107,7 +107,7 @@ func (a *actor) tuner(command string, journalled bool) *change.Tuner {
 	v := view{a}
 	its := clock{a, a.wall}
 	o := change.Options{
-		Sources: attr.Sources{Sched: v, Files: v, Proc: v.proc(), EUID: v.euid, Rights: v.rights, Limits: v.limits, Initial: func(string) bool { return true }},
+		Sources: attr.Sources{Sched: v, Files: v, Proc: v.proc(), EUID: v.euid, Rights: v.rights, Limits: v.limits, Initial: func(string) bool { return true }, Inode: v.Inode},
 		Writer:  v, FileWriter: v, Lock: userLock{a}, User: "user", Command: command, Clock: its, Daemon: a.fate.standing && command == setCommand,
 	}
 	if journalled {
@@ -141,6 +141,9 @@ func (a *actor) request() {
 		taken[t.leader] = true
 		target := change.Target{TID: view{a}.number(t), Scope: scopes[a.rng.IntN(len(scopes))]}
 		set := a.settings()
+		if a.fate.groups {
+			set = a.groupSettings(set)
+		}
 		asked := wish{target: target, set: set}
 		if a.rng.IntN(2) == 0 {
 			asked.target.StartTicks, asked.meant = t.start+a.shift, t
@@ -154,11 +157,19 @@ func (a *actor) request() {
 		a.wishes = append(a.wishes, wish{file: &f})
 		requests = append(requests, change.Request{Files: []attr.FileSetting{f}})
 	}
+	t := a.tuner(setCommand, true)
+	if a.fate.groups && a.rng.IntN(3) == 0 {
+		at, i := groupPaths[a.rng.IntN(len(groupPaths))], a.rng.IntN(len(groupAttributes))
+		if o, err := t.GroupAt(at, groupAttributes[i]); err == nil {
+			f := attr.SetFile(groupAttributes[i], o.Path, o.Name, groupValues[i][a.rng.IntN(len(groupValues[i]))])
+			a.wishes = append(a.wishes, wish{file: &f})
+			requests = append(requests, change.Request{Files: []attr.FileSetting{f}})
+		}
+	}
 	a.confirmation.Yes = a.rng.IntN(3) == 0
 	if a.rng.IntN(3) == 0 {
 		a.confirmation.RevertAfter = time.Duration(100+a.rng.IntN(2_000)) * time.Millisecond
 	}
-	t := a.tuner(setCommand, true)
 	if a.fate.standing {
 		a.confirmation = change.Confirmation{Yes: true} // once for all
 	}
@@ -198,6 +209,21 @@ func (a *actor) settings() (set []attr.Setting) {
 	}
 	if len(set) == 0 {
 		set = []attr.Setting{{Attribute: attr.Affinity, Value: taskValues[0][a.rng.IntN(len(taskValues[0]))]}}
+	}
+	return set
+}
+
+// groupSettings adds some of the task's control group, and may leave out its own.
+func (a *actor) groupSettings(set []attr.Setting) []attr.Setting {
+	if a.rng.IntN(2) == 0 {
+		return set
+	}
+	if a.rng.IntN(2) == 0 {
+		set = nil
+	}
+	first := a.rng.IntN(len(groupAttributes))
+	for i := first; i < len(groupAttributes) && (i == first || a.rng.IntN(2) == 0); i++ {
+		set = append(set, attr.Setting{Attribute: groupAttributes[i], Value: groupValues[i][a.rng.IntN(len(groupValues[i]))]})
 	}
 	return set
 }

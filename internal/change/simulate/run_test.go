@@ -54,11 +54,15 @@ type fate struct {
 	weak             bool          // some pitons have no rights, or no pidfds
 	compacts         bool          // the journal is compacted early
 	standing         bool          // what is asked for was decided once for all, as by rules
+	groups, unified  bool          // there are control groups; of version 2
 }
 
 // StandingSeeds is where seeds of histories begin in which pitons change tasks as the daemon
 // of standing rules does.
 const StandingSeeds = 1 << 32
+
+// GroupSeeds is where seeds of histories begin that have control groups, too.
+const GroupSeeds = 2 << 32
 
 func newFate(r *rand.Rand) fate {
 	f := fate{
@@ -81,6 +85,19 @@ func newFate(r *rand.Rand) fate {
 		f.calm = 10 << r.IntN(6)
 	}
 	return f
+}
+
+// group adds control groups.
+func (f *fate) group(r *rand.Rand) {
+	f.groups, f.unified, f.standing = true, r.IntN(2) == 0, r.IntN(4) == 0
+	for i := range groupEvents {
+		if r.IntN(2) == 0 {
+			f.events = append(f.events, groupEvents[i])
+		}
+	}
+	if len(f.events) > 0 && f.calm == 0 {
+		f.calm = 10 << r.IntN(6)
+	}
 }
 
 // violate ends the history: an invariant does not hold.

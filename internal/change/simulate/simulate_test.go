@@ -45,6 +45,7 @@ func files(t *testing.T) string {
 var failed = []uint64{
 	1559, 2325, 3084, 3700, 5284, 6812, 8863, 12658, 13549, 14835, 25898, 28003, 28851, 31720, 32724, 34083, 37945, 39412, 40599, 45333, 50359, 52204, 53478, 56437, 57502, 57776, 62963, 70407, 120774, 122181, 163656, 218362,
 	4294969472, 4294975106, 4294982967, 4294987339, 4294990997, 4294996797, 4295002636, 4295009353, 4295009848, 4295012057, 4295018036, 4295025762, 4295029249, 4295030606, 4295039877, 4295040693, 4295045280, 4295049320, 4295050957, 4295060884, 4295078694, 4295087791, 4295154026, 4295161735, 4295164414, 4295166369, 4295187527, 4295197477, 4295262320, 4295319757,
+	8589934867, 8589936375, 8589936528, 8589937164, 8589937335, 8589937832, 8589945084, 8589961585, 8589980598, 8589985849,
 }
 
 // search runs the seeds on all CPUs until most of them violate an invariant, and returns those,
@@ -114,6 +115,17 @@ func TestSimulateStanding(t *testing.T) {
 	simulate(t, files(t), StandingSeeds)
 }
 
+// TestSimulateGroups is TestSimulate with control groups, and their weights and quotas.
+func TestSimulateGroups(t *testing.T) {
+	if number(t, seedVariable, 0) != 0 {
+		t.Skip("TestSimulate runs one seed alone")
+	}
+	simulate(t, files(t), GroupSeeds)
+}
+
+// kind is the kind of histories that a seed, or the one before the first, is of.
+func kind(seed uint64) uint64 { return seed / StandingSeeds }
+
 // simulate runs the seeds after from, and those after it that failed before.
 func simulate(t *testing.T, root string, from uint64) {
 	count := number(t, seedsVariable, 2000)
@@ -123,7 +135,7 @@ func simulate(t *testing.T, root string, from uint64) {
 		seeds = append(seeds, from+i+1)
 	}
 	for _, seed := range failed {
-		if (seed > StandingSeeds) == (from >= StandingSeeds) && (seed <= from || seed > from+count) {
+		if kind(seed) == kind(from) && (seed <= from || seed > from+count) {
 			seeds = append(seeds, seed)
 		}
 	}
@@ -145,6 +157,7 @@ func simulate(t *testing.T, root string, from uint64) {
 func TestSameSeedSameHistory(t *testing.T) {
 	root := files(t)
 	for seed := range uint64(50) {
+		seed += seed % 2 * GroupSeeds
 		first, second := Run(root, seed+1, true), Run(root, seed+1, true)
 		assert.Equal(t, first.History, second.History)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -157,6 +158,15 @@ func (v view) row(file string, tid kernel.TID) (row kernelfake.Task, err error) 
 	if t.leader.limited {
 		row.Cgroups[0].Path = limitedGroup
 	}
+	if g := t.group(); g != nil && v.fate.unified {
+		row.Cgroups[0].Path = g.path
+	} else if v.fate.groups && !v.fate.unified {
+		its := procfs.Cgroup{Controllers: []string{"cpu"}, Path: "/"}
+		if g != nil {
+			its.Path = g.path
+		}
+		row.Cgroups = append(row.Cgroups, its)
+	}
 	return row, nil
 }
 
@@ -231,12 +241,22 @@ func (v view) ReadSetting(path string) (string, error) {
 	if !v.step() {
 		return "", syscall.EINTR
 	}
-	c := v.file(path)
-	if c == nil {
+	c, g := v.file(path), v.groupOf(path)
+	text, has := "", false
+	if g != nil {
+		text, has = g.files[path]
+	}
+	if c == nil && !has {
 		return "", fmt.Errorf("open %s: %w", path, syscall.ENOENT)
 	}
 	if err := v.fails("read "+path, syscall.EIO, syscall.EMFILE); err != nil {
 		return "", err
+	}
+	if has {
+		if slices.Contains(g.names(v.fate.unified, 1), filepath.Base(path)) {
+			v.looked = v.steps
+		}
+		return text, nil
 	}
 	return c.value.String(), nil
 }
@@ -249,8 +269,8 @@ func (v view) WriteSetting(path, text string) error {
 	if !v.step() {
 		return syscall.EINTR
 	}
-	c := v.file(path)
-	if c == nil {
+	c, g := v.file(path), v.groupOf(path)
+	if c == nil && (g == nil || g.files[path] == "") {
 		return fmt.Errorf("open %s: %w", path, syscall.ENOENT)
 	}
 	err := v.fails("write "+path, syscall.EINVAL, syscall.EIO, syscall.EACCES, syscall.EROFS)
@@ -259,6 +279,9 @@ func (v view) WriteSetting(path, text string) error {
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
+	}
+	if g != nil {
+		return v.store(g, path, text)
 	}
 	value, err := c.attribute.Parse(strings.TrimSpace(text))
 	if err != nil {

@@ -3,6 +3,7 @@ package simulate
 import (
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -36,6 +37,8 @@ type world struct {
 	nested map[kernel.TID]*task // by number in the inner PID namespace
 	all    []*task              // that there ever were in this boot
 	files  []*cell
+	groups []*group
+	inodes uint64
 	pids   kernel.TID // the last number given to a piton or guard
 	tids   kernel.TID // the last given to a task
 
@@ -75,7 +78,8 @@ type task struct {
 	creator    *task
 	parent     *task // leader of the parent process, nil when that has ended
 	threads    []*task
-	limited    bool // in a cgroup with a cpuset
+	limited    bool     // in a cgroup with a cpuset
+	groups     []*group // that the process was in, one after the other
 	busy       bool
 	zombie     bool
 	gone       bool
@@ -115,6 +119,11 @@ func newWorld(root string, seed uint64, history bool) *world {
 	w := &world{root: root, rng: rand.New(rand.NewPCG(seed, 0x7069746f6e)), history: history}
 	w.fate = newFate(w.rng)
 	w.fate.standing = seed > StandingSeeds
+	if seed > GroupSeeds {
+		if w.fate.group(w.rng); !w.fate.unified {
+			w.root = filepath.Join(root, version1)
+		}
+	}
 	w.sentry = newSentry(w)
 	for i := range w.fate.journals {
 		w.disks = append(w.disks, newDisk(w, string(rune('A'+i))))
@@ -128,7 +137,13 @@ func (w *world) startMachine() {
 	w.boot++
 	w.now = time.Duration(100+w.rng.IntN(1000)) * time.Second
 	w.tasks, w.nested, w.all, w.files = map[kernel.TID]*task{}, map[kernel.TID]*task{}, nil, nil
+	w.groups = nil
 	w.tids, w.pids = firstTID, firstPID
+	if w.fate.groups {
+		for _, at := range groupPaths {
+			w.makeGroup(at)
+		}
+	}
 	for range 1 + w.rng.IntN(4) {
 		t := w.process(nil, 0)
 		for range w.rng.IntN(4) {
@@ -156,6 +171,15 @@ func (w *world) process(creator *task, number kernel.TID) *task {
 		w.enter(t)
 	}
 	t.threads = []*task{t}
+	switch {
+	case !w.fate.groups:
+	case t.limited:
+		t.groups = []*group{w.groupAt(limitedGroup)}
+	case creator != nil:
+		t.groups = []*group{creator.group()}
+	default:
+		t.groups = []*group{w.someGroup(false)}
+	}
 	w.inherit(t)
 	return t
 }

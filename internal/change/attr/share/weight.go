@@ -102,6 +102,8 @@ func (w Weight) Late() bool { return w.Idle }
 // longer idle has a weight of 100, whatever it had before (sched_group_set_idle of kernel/sched/fair.c).
 func (w Weight) Writes(unified bool, from Weight) (out []Write) {
 	switch {
+	case w == from:
+		return nil
 	case w.Idle:
 		return []Write{{idleFile, "1"}}
 	case from.Idle:
