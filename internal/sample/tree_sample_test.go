@@ -173,3 +173,14 @@ func TestNoProcAtAll(t *testing.T) {
 	_, err := New(Options{Root: t.TempDir()})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
+
+// btime moves when the clock is set; the start of a task must not.
+func TestBootTimeIsReadOnce(t *testing.T) {
+	h := newTree(t)
+	h.cpus("cpu0 10 2 3 80 5 1 1 4 6 1", "btime 1700000000")
+	s := h.sampler(Needs{})
+	want := time.Unix(1700000000, 0)
+	assert.Equal(t, want, h.read(s).Host.Boot)
+	h.cpus("cpu0 11 2 3 90 5 1 1 4 6 1", "btime 1700000001")
+	assert.Equal(t, want, h.read(s).Host.Boot)
+}
