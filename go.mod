@@ -29,6 +29,7 @@ require (
 )
 
 require (
+	github.com/klauspost/compress v1.20.4
 	github.com/safchain/ethtool v0.7.0
 	github.com/sahilm/fuzzy v0.1.3
 	github.com/vishvananda/netlink v1.3.1

@@ -30,6 +30,7 @@
 //	cli/rulescmd   rules
 //	cli/irqcmd     irq
 //	cli/watchcmd   what only looks: --headless, watch, topo, what-is, doctor
+//	cli/recordcmd  record and replay
 //	cli/benchcmd   bench
 //	cli/autocmd    auto: placements tried on a live process
 //	cli/changes    how a command carries out and prints a change
@@ -85,6 +86,7 @@
 //	               (../workloads/workload is what a workload is)
 //	kernel/kernelfake  a made-up machine: tasks, /proc, settings, clock, moves, errors by script (demo and tests)
 //	model          rates and histories from two samples (pure)
+//	record         samples in a file, and back (pure)
 //	sample         collectors and the Sample they fill
 //	place          which CPU, and why (pure)
 //	Sources
