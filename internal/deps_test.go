@@ -30,10 +30,13 @@ func layers(t *testing.T) (all [][]string) {
 	return all
 }
 
-// rooms are the packages of commands, which do not import each other but as rooms says.
+// rooms are the packages of commands, which do not import each other but as roomAllowed says.
 var rooms = regexp.MustCompile(`^cli/[a-z]+cmd$`)
 
-const roomAllowed = "cli/rulescmd cli/autocmd" // a search that a rule asked for ends with piton auto's line
+var roomAllowed = []string{
+	"cli/rulescmd cli/autocmd",   // a search that a rule asked for ends with piton auto's line
+	"cli/recordcmd cli/watchcmd", // a record is printed as samples are
+}
 
 // commandLibrary may be imported by cli, the packages below it and lab only, screenLibraries by
 // cli and tui.
@@ -84,7 +87,7 @@ func TestImportsPointDown(t *testing.T) {
 			}
 			assert.LessOrEqual(t, from, to, "%s imports %s, which is in a layer above it", pkg, imp)
 			if rooms.MatchString(fromName) && rooms.MatchString(toName) {
-				assert.Equal(t, roomAllowed, fromName+" "+toName)
+				assert.Contains(t, roomAllowed, fromName+" "+toName)
 			}
 		}
 	}

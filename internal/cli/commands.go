@@ -10,6 +10,7 @@ import (
 	"piton/internal/cli/benchcmd"
 	"piton/internal/cli/irqcmd"
 	"piton/internal/cli/profilecmd"
+	"piton/internal/cli/recordcmd"
 	"piton/internal/cli/rulescmd"
 	"piton/internal/cli/tunecmd"
 	"piton/internal/cli/watchcmd"
@@ -17,7 +18,7 @@ import (
 
 // commands are piton's, of all packages of commands.
 var commands = all(tunecmd.Commands(), autocmd.Commands(), profilecmd.Commands(), rulescmd.Commands(), irqcmd.Commands(),
-	watchcmd.Commands(), benchcmd.Commands(),
+	watchcmd.Commands(), recordcmd.Commands(), benchcmd.Commands(),
 	app.Commands{"demo": newDemo, "schema": newSchema, "version": newVersion}, topicCommands())
 
 func all(packages ...app.Commands) app.Commands {

@@ -29,6 +29,7 @@ var topics = []topic{
 	{"examples", "the commands at a glance"},
 	{"tuna", "each command and option of tuna 0.19, and piton's"},
 	{"rules-file", "rules files for piton rules: matchers, settings, when they apply"},
+	{"record-file", "files of piton record: what is in them, and their format"},
 	{"rights", "what piton can do without root, and what each capability adds"},
 	{"sources", "where the figures come from"},
 	{"safety", "how changes are made, recorded, undone and reverted"},

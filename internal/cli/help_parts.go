@@ -11,6 +11,7 @@ import (
 	"piton/internal/cli/output"
 	"piton/internal/field"
 	"piton/internal/group"
+	"piton/internal/record"
 	"piton/internal/tui"
 )
 
@@ -23,6 +24,7 @@ var parts = map[string]func(readonly bool) string{
 	"filter":     func(bool) string { return "```\n" + field.FilterHelp + "\n```\n" },
 	"exit-codes": func(bool) string { return exitTable() },
 	"lines":      func(bool) string { return lineTable() },
+	"record":     func(bool) string { return recordTable() },
 }
 
 // lineTable is the types of JSON lines with their names, but for type and v, which all have.
@@ -37,6 +39,17 @@ func lineTable() string {
 	}
 	slices.SortFunc(rows, func(a, b []string) int { return strings.Compare(a[0], b[0]) })
 	return markdownTable([]string{"line", "what it is", "names beside type and v"}, rows)
+}
+
+// recordTable is the columns of record files.
+func recordTable() string {
+	var rows [][]string
+	for _, t := range record.Tables() {
+		for _, c := range t.Columns {
+			rows = append(rows, []string{asCode(t.Name), asCode(c.ID), c.Type, c.Unit})
+		}
+	}
+	return markdownTable([]string{"table", "column", "type", "unit"}, rows)
 }
 
 // markdownTable sets rows under headings.

@@ -92,6 +92,8 @@ var harmless = map[string]string{
 	"verify":          "/dev/null",
 	"watch":           nobody,
 	"what-is":         nobody,
+	"record":          "-o /dev/null",
+	"replay":          "/dev/null --headless",
 	"rescue":          "nosuchtask",
 	"journal":         "99999999",
 	"bench report":    "nosuchstudy",
@@ -117,7 +119,7 @@ var harmless = map[string]string{
 var around = map[string][2]string{
 	"nice": {"", "5"}, "policy": {"", "batch"}, "ionice": {"", "idle"}, "slice": {"", "1ms"}, "uclamp": {"", "0,512"}, "weight": {"", "50"}, "quota": {"", "50%"},
 	"irq move": {"", "--cpu 0"}, "move": {"", "-t " + nobody}, "spread": {"", "-t " + nobody}, "cookie share": {nobody, ""},
-	"save": {"/dev/full", ""}, "irq queues": {"--rps 0", ""}, "bench run": {"--runs 1", ""}, "": {"--headless -n 1 -d 100ms", ""},
+	"save": {"/dev/full", ""}, "replay": {"", "--headless"}, "irq queues": {"--rps 0", ""}, "bench run": {"--runs 1", ""}, "": {"--headless -n 1 -d 100ms", ""},
 }
 
 // TestThousandNonsenseArguments gives every command and every flag what nobody should

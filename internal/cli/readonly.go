@@ -19,7 +19,7 @@ import (
 // What is not named here does not exist in read-only mode.
 var readOnlyCommands = []string{
 	"journal", "watch", "why", "topo", "irq", "irq list", "irq queues", "irq follow", "sysctl", "what-is", "doctor", "demo", "schema", "version",
-	"save", "verify", "profiles", "export", "export systemd", "export shell", "rules", "rules check", "rules explain", "bench", "help", "completion",
+	"save", "verify", "profiles", "export", "export systemd", "export shell", "rules", "rules check", "rules explain", "bench", "record", "replay", "help", "completion",
 }
 
 const (

@@ -39,7 +39,7 @@ func (o *rootOptions) addFlags(fs *pflag.FlagSet, readonly bool) {
 }
 
 func runRoot(ctx context.Context, a *app.App, o *rootOptions, fs *pflag.FlagSet) error {
-	if err := o.monitor.LimitCPUs(a); err != nil {
+	if err := o.monitor.LimitCPUs(a.FlagCPUs); err != nil {
 		return err
 	}
 	ofChange := func(f *pflag.Flag) bool { return tunecmd.ChangeFlags().Lookup(f.Name) != nil }

@@ -1,31 +1,8 @@
 // Package record keeps samples in a file and gives them back: what internal/model makes of
 // them is what it made of them live. It is pure: it reads and writes by io and asks the
-// machine nothing. Start at Writer and Reader.
+// machine nothing. cmd/piton/help/record-file.md describes the format.
 //
-// # Format
-//
-// A file is a sequence of blocks of at most 60 samples, each of which can be read without the
-// others: damage costs what follows it in its block.
-// A block begins with a mark and the time of its first sample:
-//
-//	"piton" 01 f1 ff | 8 random bytes, the same in all of a file | ns since 1970 u64
-//
-// A reader finds blocks by the mark; nobody whose names are recorded knows it. Chunks
-// follow, each written at once, so that a recorder that is killed loses one at most:
-//
-//	length u32 | CRC-32C u32 | compressed bytes
-//
-// Numbers are little-endian. The CRC is of the compressed bytes, of a block's first chunk also
-// of the time before it; nothing is decompressed before it is right. The compressed bytes of
-// a block's chunks are one zstd frame with a window of 128 KiB, flushed at each chunk, without
-// an end. A chunk decompresses to its length as a varint, a byte that says what it is, and
-//
-//	'H', first in a block: JSON of Header: which tables and columns there are, the topology
-//	'S', a sample: the texts that the block did not have yet (their number; length and bytes
-//	     of each); then tables: 1 + number in the header, length, rows; 0
-//
-// Others are passed over, as are tables and columns that the reader does not know. Rows are
-// what differs from the sample before, from nothing in a block's first (table.go).
+// Start at Writer and Reader; tables.go is what is recorded.
 package record
 
 import (

@@ -118,7 +118,7 @@ func made(r *rand.Rand, before *sample.Sample) *sample.Sample {
 }
 
 // perBlock is the number of samples of a block in tests.
-const perBlock = 7
+const perBlock = 5
 
 // run is a file of made-up samples.
 func run(t testing.TB, seed uint64, n int) (file []byte, samples []*sample.Sample) {
@@ -193,7 +193,7 @@ func TestUnchangedRowsAreShared(t *testing.T) {
 // What is read of a damaged file is what was written, up to the damage and from the next
 // block on.
 func TestDamageCostsTheRestOfABlock(t *testing.T) {
-	const blocks = 5
+	const blocks = 3
 	file, samples := run(t, 3, blocks*perBlock)
 	whole, err := NewReader(bytes.NewReader(file), int64(len(file)))
 	require.NoError(t, err)
@@ -334,6 +334,7 @@ func TestFullDisk(t *testing.T) {
 	disk := &limited{left: len(file) * 2 / 3}
 	w, err := NewWriter(disk, Options{Topology: topologytest.Sized(8)})
 	require.NoError(t, err)
+	w.most = perBlock
 	written := 0
 	for _, s := range samples {
 		if err = w.Write(s); err != nil {

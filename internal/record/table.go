@@ -19,15 +19,7 @@ type table[R any] struct {
 	key func(*R) uint64
 }
 
-// Rows are written by column: first those that were added, each as the difference to the one
-// added before it, then the cells that changed in the others. A varint each:
-//
-//	removed: their number, and how many rows lie before each
-//	added: the same
-//	for each column, for each added row: the difference
-//	for each column in which rows changed: 1 + how many columns lie between, the number of
-//	  rows, how many rows lie before each, the differences
-//	0
+// encode adds the rows of a sample, as what differs from those before.
 func (t *table[R]) encode(dst []byte, before, now []*R, x *texts) []byte {
 	if t.key == nil {
 		before = nil

@@ -23,12 +23,35 @@ func Read(path string, limit int64) ([]byte, error) {
 	return readRegular(f, path, limit)
 }
 
+// Open opens a file that the user names, which must be a regular one, to read parts of it.
+func Open(path string) (f *os.File, size int64, err error) {
+	if f, err = open(path, os.O_RDONLY, 0); err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = notRegular(path)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// Create makes a file that the user names, for the caller alone. One that is there is
+// fs.ErrExist.
+func Create(path string) (*os.File, error) {
+	return open(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+}
+
+func notRegular(path string) error { return fmt.Errorf("%s is not a regular file", path) }
+
 // readRegular reads an open file of this name, which must be a regular one.
 func readRegular(f *os.File, path string, limit int64) ([]byte, error) {
 	if info, err := f.Stat(); err != nil {
 		return nil, err
 	} else if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", path)
+		return nil, notRegular(path)
 	}
 	// Some files below /proc, which say that they are regular, wait for data.
 	_ = f.SetReadDeadline(time.Now().Add(time.Second)) // others have no deadline and need none

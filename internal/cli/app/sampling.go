@@ -76,11 +76,20 @@ func FromSecond(on OnSample) OnSample {
 
 // Sample calls on with the machine at once and then over each interval, until it
 // wants no more or ctx ends.
-func (a *App) Sample(ctx context.Context, interval time.Duration, needs sample.Needs, ebpf sample.EBPF, on OnSample) (err error) {
+func (a *App) Sample(ctx context.Context, interval time.Duration, needs sample.Needs, ebpf sample.EBPF, on OnSample) error {
 	topo, err := a.Topology()
 	if err != nil {
 		return err
 	}
+	var m *model.Model
+	return a.Samples(ctx, interval, needs, ebpf, func(n *sample.Sample) (bool, error) {
+		m = model.Next(m, n, topo)
+		return on(m)
+	})
+}
+
+// Samples is Sample without what the model makes of them.
+func (a *App) Samples(ctx context.Context, interval time.Duration, needs sample.Needs, ebpf sample.EBPF, on func(*sample.Sample) (more bool, err error)) (err error) {
 	s, err := sample.New(sample.Options{Root: a.HostRoot, Interval: interval, Needs: needs, EBPF: a.EBPF(ebpf)})
 	if err != nil {
 		return fmt.Errorf("look at the tasks: %w", err)
@@ -93,10 +102,8 @@ func (a *App) Sample(ctx context.Context, interval time.Duration, needs sample.N
 		cancel()
 		err = errors.Join(err, <-ended, s.Close())
 	}()
-	var m *model.Model
 	for n := range s.Samples() {
-		m = model.Next(m, n, topo)
-		more, err := on(m)
+		more, err := on(n)
 		if err != nil || !more {
 			return err
 		}

@@ -17,6 +17,7 @@ import (
 	"piton/internal/cli/exit"
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
+	"piton/internal/cpuset"
 	"piton/internal/field"
 	"piton/internal/model"
 	"piton/internal/sample"
@@ -33,6 +34,7 @@ type Monitor struct {
 	cpu      string
 	Threads  bool
 	PIDs     flags.PIDs
+	recorded bool // the samples are of a record, not of this machine
 }
 
 // NewMonitor has the limits and defaults of the flags.
@@ -45,17 +47,33 @@ func NewMonitor() Monitor {
 
 // AddFlags adds the flags.
 func (o *Monitor) AddFlags(fs *pflag.FlagSet) {
-	fs.VarP(&o.count, "count", "n", "end after so many samples (default: go on until ^C)")
+	o.addCount(fs, "go on until ^C")
 	fs.VarP(&o.Interval, "delay", "d", "time between samples, 100ms to 1m")
+	o.addShown(fs)
+	fs.BoolVar(&o.Threads, "threads", false, "show every thread")
+	fs.Var(&o.PIDs, "pid", "only these processes or threads")
+	flags.Headless.Add(fs, "count", "output", "pid")
+	flags.Samples.Add(fs, "count", "columns", "sort", "filter", "cpu", "threads")
+}
+
+// AddReplayFlags adds those that a record can follow.
+func (o *Monitor) AddReplayFlags(fs *pflag.FlagSet) {
+	o.recorded = true
+	o.addCount(fs, "to the end of the record")
+	o.addShown(fs)
+	fs.Var(&o.PIDs, "pid", "only these processes")
+}
+
+func (o *Monitor) addCount(fs *pflag.FlagSet, without string) {
+	fs.VarP(&o.count, "count", "n", "end after so many samples (default: "+without+")")
+}
+
+func (o *Monitor) addShown(fs *pflag.FlagSet) {
 	o.Output.AddFlag(fs, output.AsTable, output.AsJSON, output.AsCSV)
 	fs.StringSliceVar(&o.Columns, "columns", nil, "`COLUMN,...` to show (see piton help columns)")
 	fs.StringVar(&o.Sort, "sort", "", "`COLUMN` to sort by, -COLUMN for the other way round")
 	fs.StringVar(&o.Filter, "filter", "", "show only what matches `EXPR`: words, and comparisons such as cpu>50 on=3 mig>10 user:root")
 	fs.StringVar(&o.cpu, "cpu", "", "only what may run on one of these `CPUS`: 0-3, node:1, package:0, nohz_full")
-	fs.BoolVar(&o.Threads, "threads", false, "show every thread")
-	fs.Var(&o.PIDs, "pid", "only these processes or threads")
-	flags.Headless.Add(fs, "count", "output", "pid")
-	flags.Samples.Add(fs, "count", "columns", "sort", "filter", "cpu", "threads")
 	flags.Optional.Add(fs, "filter")
 }
 
@@ -191,7 +209,7 @@ func (o *Monitor) missing(a *app.App, tasks []*sample.Task) error {
 		switch {
 		case slices.Contains(gone, pid), slices.Contains(threads, pid),
 			slices.ContainsFunc(tasks, func(t *sample.Task) bool { return t.TID == pid || t.TGID == pid }):
-		case a.MissingTasks([]change.Target{{TID: pid}}) == nil && !o.Threads:
+		case !o.recorded && !o.Threads && a.MissingTasks([]change.Target{{TID: pid}}) == nil:
 			threads = append(threads, pid)
 		default:
 			gone = append(gone, pid)
@@ -199,7 +217,7 @@ func (o *Monitor) missing(a *app.App, tasks []*sample.Task) error {
 	}
 	var errs []error
 	if len(gone) > 0 {
-		errs = append(errs, a.Missing(fmt.Errorf("there is no process or thread %s", gone.String())))
+		errs = append(errs, o.noTask(a, gone))
 	}
 	if len(threads) > 0 {
 		errs = append(errs, fmt.Errorf("%s is no process but a thread: --threads shows it", threads.String()))
@@ -207,8 +225,26 @@ func (o *Monitor) missing(a *app.App, tasks []*sample.Task) error {
 	return errors.Join(errs...)
 }
 
-// RunMonitor prints samples until the count is reached or a signal comes.
+func (o *Monitor) noTask(a *app.App, gone flags.PIDs) error {
+	err := fmt.Errorf("there is no process or thread %s", gone.String())
+	if o.recorded {
+		return err
+	}
+	return a.Missing(err)
+}
+
+// Samples calls on with models until it wants no more.
+type Samples func(ctx context.Context, needs sample.Needs, ebpf sample.EBPF, on app.OnSample) error
+
+// RunMonitor prints samples of the machine until the count is reached or a signal comes.
 func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
+	return o.Print(ctx, a, func(ctx context.Context, needs sample.Needs, ebpf sample.EBPF, on app.OnSample) error {
+		return a.Sample(ctx, o.Interval.Duration, needs, ebpf, on)
+	})
+}
+
+// Print prints samples.
+func (o *Monitor) Print(ctx context.Context, a *app.App, samples Samples) error {
 	print, v, err := o.printer(a)
 	if err != nil {
 		return err
@@ -222,7 +258,7 @@ func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
 		// Not the rows: a filter says what is shown, not what there is.
 		if len(v.pids) > 0 && !slices.ContainsFunc(m.Sample.Tasks, v.named) {
 			if n == 0 {
-				return false, a.Missing(fmt.Errorf("there is no process or thread %s", v.pids.String()))
+				return false, o.noTask(a, v.pids)
 			}
 			return false, nil // they have all ended
 		}
@@ -238,8 +274,10 @@ func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
 		tick = app.FromSecond(tick)
 	}
 	var some error // of --pid is there
-	err = a.Sample(ctx, o.Interval.Duration, needs, o.ebpf(&v, needs), func(m *model.Model) (bool, error) {
-		if m.Elapsed == 0 {
+	first := true
+	err = samples(ctx, needs, o.ebpf(&v, needs), func(m *model.Model) (bool, error) {
+		if first {
+			first = false
 			for _, fault := range m.Sample.Faults() {
 				a.Warn("%s", fault)
 			}
@@ -256,13 +294,10 @@ func RunMonitor(ctx context.Context, a *app.App, o *Monitor) error {
 	return cmp.Or(err, some)
 }
 
-// LimitCPUs makes --cpu a term of the filter.
-func (o *Monitor) LimitCPUs(a *app.App) error {
-	if o.cpu == "" {
-		return nil
-	}
-	set, err := a.FlagCPUs("--cpu", o.cpu)
-	if err != nil {
+// LimitCPUs makes --cpu a term of the filter; cpus reads a flag's CPUs.
+func (o *Monitor) LimitCPUs(cpus func(flag, expr string) (cpuset.Set, error)) error {
+	set, err := cpus("--cpu", o.cpu)
+	if err != nil || o.cpu == "" {
 		return err
 	}
 	o.Filter = strings.TrimSpace(o.Filter + " allowed~" + set.String())
