@@ -70,9 +70,10 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 	return f, nil
 }
 
-// find lists the blocks. Until one is right, their mark is only known by its beginning.
+// find lists the blocks. Until one is right, their mark is only known by its beginning. What
+// looks like blocks and is not is read to an extent: somebody may have made such a file.
 func (f *Reader) find() error {
-	mark := []byte(magic)
+	mark, vain := []byte(magic), f.size+mostRaw
 	const piece = 1 << 20
 	buf := make([]byte, min(int64(piece+markBytes), f.size))
 	for from := int64(0); from < f.size; from += piece {
@@ -91,7 +92,10 @@ func (f *Reader) find() error {
 				break // cut
 			}
 			b.from = time.Unix(0, int64(binary.LittleEndian.Uint64(when[:])))
-			if _, _, err := f.read(b.first(), f.size, when[:]); err != nil {
+			if _, next, err := f.read(b.first(), f.size, when[:]); err != nil {
+				if vain -= max(next-b.offset, 0); vain < 0 {
+					return nil
+				}
 				continue
 			}
 			mark = append([]byte(nil), buf[at:at+markBytes]...)
@@ -104,7 +108,8 @@ func (f *Reader) find() error {
 // first is where the block's first chunk is.
 func (b block) first() int64 { return b.offset + int64(markBytes) + 8 }
 
-// read reads a chunk that lies before end and whose CRC is right, and where the next one is.
+// read reads a chunk that lies before end and whose CRC is right, and where the next one is;
+// that also with the error of a CRC that is not.
 func (f *Reader) read(at, end int64, before []byte) (packed []byte, next int64, err error) {
 	var head [8]byte
 	if at+int64(len(head)) > end {
@@ -126,7 +131,7 @@ func (f *Reader) read(at, end int64, before []byte) (packed []byte, next int64, 
 		return nil, 0, err
 	}
 	if crc32.Update(crc32.Checksum(before, crcTable), crcTable, packed) != sum {
-		return nil, 0, errDamaged
+		return nil, at + n, errDamaged
 	}
 	return packed, at + n, nil
 }

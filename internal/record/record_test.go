@@ -416,6 +416,27 @@ func TestOtherColumns(t *testing.T) {
 	}
 }
 
+// A file of marks before large chunks that are not right is not read over and over.
+func TestVainMarks(t *testing.T) {
+	one := append([]byte(magic), make([]byte, 16)...)
+	one = append(one, 0, 0, 0x80, 0, 1, 2, 3, 4) // 8 MB
+	file := bytes.Repeat(one, 1<<20)
+	reads := &counted{r: bytes.NewReader(file)}
+	_, err := NewReader(reads, int64(len(file)))
+	require.ErrorIs(t, err, ErrNoRecord)
+	assert.Less(t, reads.bytes, 3*len(file)+2*mostRaw)
+}
+
+type counted struct {
+	r     io.ReaderAt
+	bytes int
+}
+
+func (c *counted) ReadAt(b []byte, at int64) (int, error) {
+	c.bytes += len(b)
+	return c.r.ReadAt(b, at)
+}
+
 // A few bytes that are right by their CRC must not take much memory.
 func TestBombs(t *testing.T) {
 	header, err := json.Marshal(Header{Tables: Tables(), Topology: topologytest.Sized(2)})

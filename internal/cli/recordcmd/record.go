@@ -101,7 +101,7 @@ func runRecord(ctx context.Context, a *app.App, o *recordOptions) error {
 	if f.samples == 0 {
 		return errors.Join(err, os.Remove(f.name))
 	}
-	fmt.Fprintf(a, "%s: %d samples, %.1f MB\n", field.Clean(o.file), f.samples, float64(f.bytes)/1e6)
+	fmt.Fprintf(a, "%s: %d samples, %.1f kB\n", field.Clean(o.file), f.samples, float64(f.bytes)/1e3)
 	return err
 }
 
@@ -153,7 +153,9 @@ func (f *files) write(s *sample.Sample) error {
 			return f.ended(err)
 		}
 	}
+	whole := f.size
 	if err := f.writer.Write(s); err != nil {
+		_ = f.file.Truncate(whole) // else a reader passes over what is there of the sample
 		return f.ended(err)
 	}
 	f.samples++

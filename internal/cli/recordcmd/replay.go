@@ -85,7 +85,7 @@ func runReplay(ctx context.Context, a *app.App, path string, o *replayOptions) e
 		return t.play(ctx, from, on)
 	})
 	if t.damaged > 0 {
-		a.Warn("%s: %d damaged parts were passed over", path, t.damaged)
+		a.Warn("%s: damaged parts that were passed over: %d", path, t.damaged)
 	}
 	return err
 }
