@@ -2,7 +2,8 @@
 // it: all tasks of the machine in one pass (Walk), every migration (Migrations
 // counts them, Moves reports them one by one), who had each CPU for how long
 // (Ledger), which thread wakes which (Wakes), on which CPUs packets are handled and read
-// (Flows), what processes do (Work), and which begin, execute and end (ProcEvents).
+// (Flows), what processes do (Work), which begin, execute and end (ProcEvents), and who sets how
+// tasks and control groups are scheduled (Changes).
 // Package waits below it sees what tasks wait for. It decides nothing and computes no rates.
 //
 // Each subject is an object of its own that is loaded when it is opened and
@@ -27,6 +28,8 @@ func opened[T any](subject *T, err error) (*T, error) {
 }
 
 var (
+	//go:embed changes_bpfel.o
+	changesObject []byte
 	//go:embed count_bpfel.o
 	countObject []byte
 	//go:embed flows_bpfel.o

@@ -25,6 +25,8 @@ var Features = []*feature.Feature{
 		func(w *Work) error { _, err := w.Read(); return err })),
 	feature.New("ebpf-process-events", once(func() (*ProcEvents, error) { return OpenProcEvents(os.Getpagesize()) },
 		func(p *ProcEvents) error { _, _, err := p.Read(nil, 0); return err })),
+	feature.New("ebpf-changes", once(func() (*Changes, error) { return OpenChanges(os.Getpagesize()) },
+		func(c *Changes) error { _, _, err := c.Read(nil); return err })),
 }
 
 // once is a probe that opens a subject, uses it once and closes it.

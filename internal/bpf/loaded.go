@@ -35,7 +35,7 @@ var ours = Programs{
 	ebpf.Tracing: {"count_move", "report_move", "follow_fork", "forget_task", "on_switch", "on_irq", "on_irq_done", "on_softirq",
 		"on_softirq_done", "seed", "dump", "count_wake", "wakes_irq", "wakes_irq_done", "wakes_timer", "wakes_tmr_done", "wakes_raise",
 		"wakes_softirq", "wakes_soft_done", "event_fork", "event_exec", "event_comm", "event_exit", "flows_read", "flows_adjust",
-		"flows_connected", "work_call", "work_bytes", "work_wait",
+		"flows_connected", "work_call", "work_bytes", "work_wait", "changes_enter", "changes_exit",
 		"waits_switch", "waits_move", "waits_wakeup", "waits_irq", "waits_irq_done", "waits_softirq", "waits_soft_done", "waits_fork", "waits_settle"},
 	ebpf.RawTracepoint: {"waits_seed"},
 	ebpf.Syscall:       {"walk", "settle"},

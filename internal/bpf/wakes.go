@@ -133,7 +133,9 @@ func (w *Wakes) Drain(into []WakeCount) (counts []WakeCount, stats WakesStats, e
 }
 
 // comm is a name as the kernel keeps it.
-func comm(name [16]byte) string {
-	text, _, _ := bytes.Cut(name[:], []byte{0})
-	return string(text)
+func comm(name [16]byte) string { return untilNUL(name[:]) }
+
+func untilNUL(text []byte) string {
+	before, _, _ := bytes.Cut(text, []byte{0})
+	return string(before)
 }

@@ -22,7 +22,7 @@ func TestRealGroup(t *testing.T) {
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	pid := kernel.TID(cmd.Process.Pid)
-	dir := changetest.RealGroup(t, pid)
+	dir := changetest.RealGroup(t, pid, "cpu")
 	state := func() string {
 		var out string
 		for _, pattern := range []string{"cpu.weight", "cpu.shares", "cpu.idle", "cpu.max*", "cpu.cfs*"} {

@@ -55,7 +55,7 @@ func TestDoctor(t *testing.T) {
 	require.Zero(t, r.code, r.err)
 	found := features(t, r.out)
 	for id, f := range map[string]string{
-		"tasks": "ebpf-walk", "migrations": "ebpf-migrations", "moves": "ebpf-moves", "ledger": "ebpf-ledger", "wakes": "ebpf-wakes", "flows": "ebpf-flows",
+		"tasks": "ebpf-walk", "migrations": "ebpf-migrations", "moves": "ebpf-moves", "ledger": "ebpf-ledger", "wakes": "ebpf-wakes", "changes": "ebpf-changes", "flows": "ebpf-flows",
 		"counters": "counters", "tune-others": "tune-others", "read-others": "read-others",
 	} {
 		err := watchcmd.Probe(f)
@@ -85,7 +85,7 @@ func TestDoctorAsNobody(t *testing.T) {
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	found := features(t, string(out))
-	for _, id := range []string{"tasks", "migrations", "moves", "ledger", "wakes"} {
+	for _, id := range []string{"tasks", "migrations", "moves", "ledger", "wakes", "changes"} {
 		assert.NotEqual(t, "best", found[id]["state"], id)
 		assert.Contains(t, found[id]["reason"], "CAP_BPF", id)
 		assert.Regexp(t, `^sudo chgrp \$\(id -gn\) (\S+/piton) && sudo chmod 0750 \S+ && sudo setcap cap_bpf,cap_perfmon,cap_sys_nice\+p \S+/piton$`, found[id]["command"], id)

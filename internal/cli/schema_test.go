@@ -167,7 +167,7 @@ func TestOutputIsAsPromised(t *testing.T) {
 		{"irq queues", "queues"}, {"irq follow " + pid, "follow"}, {"--host-root " + host + " irq queues", "queues"},
 		{"what-is " + pid + " 2 kworker/0:0 RES NET_RX", "what-is"}, {"--host-root " + host + " what-is irq:24", "what-is"},
 		{"doctor", "doctor"},
-		{"watch " + pid + " --for 50ms", "watch"}, {"watch --wakes --for 200ms", "watch"}, {"irq follow " + pid + " --show --for 200ms", "follow"}, {"auto " + pid + " --dry-run", "auto"},
+		{"watch " + pid + " --for 50ms", "watch"}, {"watch --wakes --for 200ms", "watch"}, {"watch --changes --for 200ms", "watch"}, {"irq follow " + pid + " --show --for 200ms", "follow"}, {"auto " + pid + " --dry-run", "auto"},
 		{"why " + pid + " --for 100ms", "why"},
 		{"sysctl kernel.ostype", "sysctl"}, {"profiles", "profiles"},
 		{"verify " + file, "verify profile"}, {"apply " + file + " --check", "profile change"},
@@ -215,7 +215,7 @@ func TestOutputIsAsPromised(t *testing.T) {
 	// takes half a minute, and TestAutoFindsTheCPU and TestAutoWatches validate it; TestHintServe does the echo of hints,
 	// TestVMRuleFollows reads the line of a rule that steers.
 	t.Log("not seen here: ", strings.Join(slices.Sorted(slices.Values(missing)), " "))
-	assert.Subset(t, strings.Fields("watch.move watch.count watch.task watch.pair watch.wake watch.wake_summary follow.flow follow.follow rescue.rt_task change.memory isolate.stay "+
+	assert.Subset(t, strings.Fields("watch.move watch.count watch.task watch.pair watch.wake watch.wake_summary watch.set watch.setter watch.set_summary follow.flow follow.follow rescue.rt_task change.memory isolate.stay "+
 		"isolate.verified isolate.unmovable auto.period auto.out auto.auto auto.look hint.serve hint.hints rules.steered why.wait why.blame"), missing, "add a command that prints it")
 }
 

@@ -153,6 +153,7 @@ func TestNonsense(t *testing.T) {
 		{"watch 2147483647 --thread --tree", "exclude each other"},
 		{"watch 1 -d 1s", "between tables of --wakes"},
 		{"watch --wakes -d 1ms", "100ms to"},
+		{"watch --wakes --changes", "exclude each other"},
 		{"watch 2147483647 -o csv", "table, json"},
 		{"doctor extra", "takes no"},
 		{"doctor -o csv", "table, json"},

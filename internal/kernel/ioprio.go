@@ -19,11 +19,16 @@ func (system) IOPrio(tid TID) (IOPrio, error) {
 	if errno != 0 {
 		return IOPrio{}, fmt.Errorf("ioprio_get of tid %d: %w", tid, errno)
 	}
+	return IOPrioOf(uint64(raw)), nil
+}
+
+// IOPrioOf reads the number that the kernel has for an I/O priority.
+func IOPrioOf(raw uint64) IOPrio {
 	prio := IOPrio{Class: IOClass(raw >> ioprioClassShift), Level: int8(raw & ioprioLevelMask)}
 	if prio.Class == IONone || prio.Class == IOIdle {
 		prio.Level = 0 // means nothing there; older kernels give 4
 	}
-	return prio, nil
+	return prio
 }
 
 func setIOPrio(tid TID, prio IOPrio) error {

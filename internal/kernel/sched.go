@@ -43,6 +43,9 @@ func (system) Affinity(tid TID) (cpuset.Set, error) {
 	}
 }
 
+// SetAttrCall is the number of sched_setattr(2).
+const SetAttrCall = unix.SYS_SCHED_SETATTR
+
 func setAffinity(tid TID, cpus cpuset.Set) error {
 	mask := unix.NewCPUSet(int(cpus.Last()) + 1)
 	for cpu := range cpus.All() {

@@ -2,7 +2,7 @@
 // What waits.c keeps, and what it reads of the kernel: tasks' control groups, limits, and who has
 // a CPU.
 #pragma once
-#include "kernel.h"
+#include "cgroup.h"
 
 enum { // sizes; also in layout.go
 	STAYS = 2048,
@@ -19,25 +19,6 @@ enum interrupt { NO_INTERRUPT, IRQ, SOFTIRQ };
 enum occupant { UNSEEN, IDLE, USER, KTHREAD };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct kernfs_node {
-	u64 id;
-};
-
-struct cgroup_subsys_state {
-	struct cgroup *cgroup;
-	struct cgroup_subsys_state *parent;
-};
-
-struct cgroup {
-	struct cgroup_subsys_state self;
-	struct kernfs_node *kn;
-};
-
-struct css_set {
-	struct cgroup_subsys_state *subsys[1]; // really one a controller
-	struct cgroup *dfl_cgrp; // in the hierarchy of version 2
-};
 
 struct task_group {
 	struct cgroup_subsys_state css;
@@ -84,16 +65,9 @@ struct cpuset___array {
 	struct cpumask effective_cpus[1];
 };
 
-enum cgroup_subsys_id { // the loader puts in the kernel's own
-	cpuset_cgrp_id = 0,
-	cpu_cgrp_id = 1,
-};
-
 #pragma clang attribute pop
 
 #define ours(t) ((struct task_struct___waits *)(t))
-#define controller(id) ((u64)__builtin_preserve_enum_value(*(enum cgroup_subsys_id *)id, 1))
-#define controller_exists(id) __builtin_preserve_enum_value(*(enum cgroup_subsys_id *)id, 0)
 
 struct key { // rowKey in layout.go
 	u64 group; // of the task, or whose limit it was

@@ -5,52 +5,9 @@
 //
 // Tasks come in the order of their numbers, as in /proc, and a run goes on from the
 // number at which the one before stopped. So a task that lives through the walk is
-// visited once. The numbers are a radix tree (struct idr), which is safe to read
-// under RCU: see include/linux/idr.h, and find_ge_pid of kernel/pid.c.
+// visited once.
+#include "pids.h"
 #include "record.h"
-
-#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-
-struct xa_node { // a node of the radix tree
-	u8 shift; // of a leaf 0
-	void *slots[64]; // 16 with CONFIG_BASE_SMALL
-};
-
-struct xarray {
-	void *xa_head;
-};
-
-struct idr {
-	struct xarray idr_rt;
-};
-
-struct pid_namespace {
-	struct idr idr;
-};
-
-struct hlist_node {
-	struct hlist_node *next;
-};
-
-struct hlist_head {
-	struct hlist_node *first;
-};
-
-struct upid {
-	struct pid_namespace *ns;
-};
-
-struct pid {
-	struct hlist_head tasks[1]; // by enum pid_type: of the task that has the number, first
-	struct upid numbers[1]; // by level: that of the initial namespace, first
-};
-
-struct task_struct___pid {
-	struct pid *thread_pid;
-	struct hlist_node pid_links[1]; // in tasks
-};
-
-#pragma clang attribute pop
 
 extern void bpf_rcu_read_lock(void) __ksym;
 extern void bpf_rcu_read_unlock(void) __ksym;
@@ -59,8 +16,6 @@ static long (*bpf_loop)(u32 steps, void *step, void *ctx, u64 flags) = (void *)1
 enum {
 	CLOCK_EVERY = 16,   // steps, at which the clock is read: some 8 µs of tasks
 	MAX_STEPS = 1 << 22, // of a run: bpf_loop takes 8 million
-	MAX_LEVELS = 6,     // of the tree: 64^6 is above every number
-	NODE_TAG = 2,       // in the low two bits of a pointer to a node
 };
 
 // run_ns is after how long a run ends, at the next reading of the clock.
@@ -102,20 +57,11 @@ struct {
 // touch reads a field, and nothing comes of it but that its cache line is there.
 #define touch(field) ({ u64 now = (u64)(field); asm volatile("" : : "r"(now)); })
 
-// Bits of a number by which a node is indexed.
-#define NODE_BITS (field_bytes(((struct xa_node *)0)->slots) == 16 * sizeof(void *) ? 4 : 6)
-#define NODE_SLOTS (1 << NODE_BITS)
-
 // slot is an entry of a node: 0, a task's number (struct pid), or another node.
 INLINE u64 slot(u64 node, u32 i)
 {
 	u64 address = node + field_offset(((struct xa_node *)0)->slots) + (i & (NODE_SLOTS - 1)) * sizeof(void *);
 	return at(address, struct cpumask)->bits[0]; // as a number, not as a pointer
-}
-
-INLINE bool is_node(u64 entry)
-{
-	return (entry & 3) == NODE_TAG;
 }
 
 // task_of is the task that has a number, 0 for none.

@@ -77,6 +77,15 @@ func (s *Subject) fit(spec *ebpf.CollectionSpec) error {
 		}
 		cpus.MaxEntries = uint32(n)
 	}
+	if words := spec.Variables["mask_words"]; words != nil {
+		n, err := PossibleCPUs(s.What)
+		if err == nil {
+			err = words.Set(uint32(n+63) / 64)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	if ring := spec.Maps["events"]; s.Room > 0 && ring != nil {
 		ring.MaxEntries = uint32(s.Room)
 	} else if s.Room > 0 {

@@ -40,7 +40,7 @@ type Targets struct {
 // Safe for concurrent use.
 type Watcher struct {
 	object.Object
-	groups  groups
+	groups  *object.Groups
 	seeds   *link.Iter
 	limited bool // wakeups are hooked
 	window  uint32
@@ -120,7 +120,7 @@ func (w *Watcher) keepUp() {
 }
 
 func (w *Watcher) prepare(targets Targets) (err error) {
-	if w.groups, err = findGroups(); err != nil {
+	if w.groups, err = object.FindGroups("cpu"); err != nil {
 		return err
 	}
 	ids, err := w.targets(targets)
@@ -138,7 +138,7 @@ func (w *Watcher) prepare(targets Targets) (err error) {
 	w.cpus = make([]cpuHead, w.Objects.Maps["cpus"].MaxEntries())
 	w.window = 1
 	for name, value := range map[string]uint32{
-		"cpu_count": uint32(len(w.cpus)), "groups": uint32(len(targets.Groups)), "follow": flag(targets.Children), "unified": flag(w.groups.mount.Unified), "window": w.window,
+		"cpu_count": uint32(len(w.cpus)), "groups": uint32(len(targets.Groups)), "follow": flag(targets.Children), "unified": flag(w.groups.Mount.Unified), "window": w.window,
 	} {
 		if err := w.Objects.Variables[name].Set(value); err != nil {
 			return err
@@ -178,7 +178,7 @@ func (w *Watcher) targets(targets Targets) (ids []targetID, err error) {
 		ids = append(ids, targetID{ID: uint64(tid), Kind: targetProcess})
 	}
 	for _, path := range targets.Groups {
-		id, err := w.groups.id(path)
+		id, err := w.groups.Number(path)
 		if err != nil {
 			return nil, err
 		}
@@ -249,7 +249,7 @@ func (w *Watcher) settleAll() error {
 }
 
 func (w *Watcher) collect(o *why.Observation, table *ebpf.Map, window uint32) error {
-	n := names{groups: &w.groups}
+	n := names{groups: w.groups}
 	err := object.Drain(table, w.keys, w.rows, func(k rowKey, v rowValue) {
 		waited := why.Waited{By: n.by(k, v.Name), Time: time.Duration(v.Ns), Waits: v.Waits, Longest: time.Duration(v.LongestNs)}
 		for i, count := range v.Bins {

@@ -46,6 +46,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	for _, examine := range []func() finding{
 		d.tasks, d.migrations, d.taskMigrations, d.moves, d.runDelay, d.load, d.ledger,
 		d.shown("wakes", "which thread wakes which (piton watch --wakes)", "sched_waking"),
+		d.shown("changes", "who changes what (piton watch --changes)", "system calls"),
 		d.shown("flows", "CPUs that handle and read packets (piton irq follow)", "reads of sockets"),
 		d.probed("sched-ext", "placement aggregate (sched_ext)", "a scheduler by sched_ext, in force while a benchmark asks for it", "nothing now",
 			finding{state: stateFallback, source: "long slices of threads"}),

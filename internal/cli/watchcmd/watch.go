@@ -19,19 +19,20 @@ import (
 )
 
 type watchOptions struct {
-	output output.Format
-	scope  flags.Scope
-	length flags.Interval
-	wakes  bool
-	delay  flags.Interval // of wakes
+	output  output.Format
+	scope   flags.Scope
+	length  flags.Interval
+	wakes   bool
+	changes bool
+	delay   flags.Interval // of wakes
 }
 
 func newWatch(a *app.App) *cobra.Command {
 	o := watchOptions{length: flags.Interval{Min: time.Millisecond, Max: 30 * 24 * time.Hour},
 		delay: flags.Interval{Duration: time.Second, Min: 100 * time.Millisecond, Max: time.Hour}}
 	cmd := &cobra.Command{
-		Use:   "watch TARGET… [--for 10s] | --wakes [TARGET…]",
-		Short: "print each migration of tasks as it happens, or which thread wakes which",
+		Use:   "watch TARGET… [--for 10s] | --wakes [TARGET…] | --changes [TARGET…]",
+		Short: "print each migration of tasks as it happens, which thread wakes which, or who changes what",
 		Long: `Print each migration of the targets' threads, those born meanwhile too: time, thread, both CPUs, distance.
 At the end (^C, --for, or the end of the last target) print the sums by thread, by distance and by pair of CPUs.
 
@@ -43,14 +44,20 @@ With --wakes, print every second which thread wakes which instead, for the targe
 WAKEE by WAKER and back, and how far apart the CPUs are on which the two last ran. A wakeup by a device, a timer or a
 softirq counts as interrupt: the task that it interrupted is not the waker. It needs eBPF.
 
+With --changes, print who changes how tasks and control groups are scheduled instead, of the targets or of all, as it
+happens: affinity, policy, nice value and I/O priority of a thread, which control group it is in, and the weight, quota
+and cpuset of control groups that targets are in. A line has the changer with its systemd unit, the values before and
+after, and the error of a change that the kernel refused. Those of piton are marked: this program. At the end, how
+often each program changed what. It needs eBPF. Changes by io_uring and by 32-bit programs are not seen.
+
 ` + flags.TargetHelp + `
 With -o json: a watch line when it begins, a move line for each move (without eBPF a count line for each thread and half
 second), then task lines, pair lines and a summary; with --wakes a wake line for each pair and interval, then a
-wake_summary (see piton schema).`,
-		Example: "  piton watch 3641\n  piton watch nginx --for 10s -o json\n  piton watch 3650 --thread\n  piton watch --wakes nginx -d 5s",
+wake_summary; with --changes a set line for each change, then setter lines and a set_summary (see piton schema).`,
+		Example: "  piton watch 3641\n  piton watch nginx --for 10s -o json\n  piton watch 3650 --thread\n  piton watch --wakes nginx -d 5s\n  piton watch --changes nginx",
 		GroupID: app.GroupLook,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if o.wakes {
+			if o.wakes || o.changes {
 				return nil
 			}
 			return flags.NeedArgs(1, "a target")(cmd, args)
@@ -63,6 +70,7 @@ wake_summary (see piton schema).`,
 	o.scope.AddFlags(cmd.Flags())
 	cmd.Flags().Var(&o.length, "for", "end after so long (default: at ^C)")
 	cmd.Flags().BoolVar(&o.wakes, "wakes", false, "print which thread wakes which instead, without targets of all tasks")
+	cmd.Flags().BoolVar(&o.changes, "changes", false, "print who changes affinity, policy, nice value, weight, … instead, without targets of all")
 	cmd.Flags().VarP(&o.delay, "delay", "d", "time between tables of --wakes, 100ms to 1h")
 	return cmd
 }
@@ -72,6 +80,9 @@ var errWatchLive = exit.With(exit.NotPermitted, errors.New("piton watch sees thi
 func runWatch(ctx context.Context, a *app.App, words []string, o watchOptions) error {
 	if err := o.scope.Check(); err != nil {
 		return err
+	}
+	if o.wakes && o.changes {
+		return exit.Usagef("--wakes and --changes exclude each other")
 	}
 	if o.delay.Given && !o.wakes {
 		return exit.Usagef("-d is the time between tables of --wakes; without it each migration is printed as it happens")
@@ -93,7 +104,10 @@ func runWatch(ctx context.Context, a *app.App, words []string, o watchOptions) e
 	}
 	ctx, stop := a.Interruptible(ctx)
 	defer stop()
-	if o.wakes {
+	switch {
+	case o.changes:
+		return runChanges(ctx, a, fs, found, missing, o)
+	case o.wakes:
 		return runWakes(ctx, a, fs, found, missing, topo, o)
 	}
 	src, better, err := watch.Open(fs, found)

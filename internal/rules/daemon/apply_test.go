@@ -164,7 +164,7 @@ func TestApplyOfAGroup(t *testing.T) {
 	set, err := rules.Parse([]byte("version = 1\n[[rule]]\nname = 'a'\nuser = 'root'\nweight = 'idle'\n"))
 	require.NoError(t, err)
 	pid := sleeper(t)
-	changetest.RealGroup(t, pid)
+	changetest.RealGroup(t, pid, "cpu")
 	batch := []rules.Decision{decision(t, pid, set.Rules[0])}
 	for _, want := range []Status{Done, Unchanged} {
 		effects, _, err := c.Apply(t.Context(), batch)
