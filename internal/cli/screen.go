@@ -28,9 +28,11 @@ import (
 	"piton/internal/tui"
 	"piton/internal/tui/detail"
 	"piton/internal/tui/irqview"
+	"piton/internal/tui/journalview"
 	"piton/internal/tui/meters"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
+	"piton/internal/watch"
 	"piton/workloads"
 )
 
@@ -175,6 +177,9 @@ func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Samp
 	}
 	if record != nil {
 		d.Journal = record
+	}
+	if a.Live() {
+		d.Watch = func() (journalview.Watcher, error) { return watch.OpenChanges(procfs.New(a.HostRoot), watch.Targets{}) }
 	}
 	if !a.Live() {
 		d.Bench.Refused = "Benchmarks run on this machine only, not with --host-root."

@@ -59,6 +59,8 @@ type Deps struct {
 	// their numbers.
 	MadeUp  bool
 	Journal journalview.Journal // nil: nothing is recorded
+	// Watch begins to watch what others set; nil: it cannot be watched.
+	Watch func() (journalview.Watcher, error)
 	// Live reads what meters show and no sample has; nil: nothing.
 	Live *meters.Reader
 }
@@ -107,5 +109,8 @@ func Run(ctx context.Context, d Deps, o screen.Options) error {
 	o.Filter = MouseFilter()
 	_, err := screen.Run(ctx, m, o)
 	m.race.Stop()
+	if leave := m.journal.Leave(); leave != nil {
+		leave()
+	}
 	return errors.Join(err, m.changes.finish(), m.changes.revertUnkept())
 }

@@ -81,7 +81,7 @@ func New(d Deps) *Model {
 		verbs: d.verbs(), dirty: true, meters: d.Meters, interval: d.Interval}
 	m.chooser = chooser{shared: m.shared, changes: &m.changes, filter: m.filterByCPUs, mode: corepanel.ModeOf(d.Panel)}
 	m.race = race.New()
-	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.changes.undoThese, ReadOnly: d.ReadOnly})
+	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.changes.undoThese, ReadOnly: d.ReadOnly, Watch: d.Watch})
 	m.changes = changes{shared: m.shared, race: m.race, journal: m.journal, gate: make(chan struct{}, 1)}
 	m.procs = newProcessView(m.shared, &m.chooser, m.keepTicks, m.keep)
 	m.bench = benchview.New(d.Bench, &m.dialogs)

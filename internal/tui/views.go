@@ -83,6 +83,9 @@ func (c *chooser) cyclePanel() tea.Cmd {
 // show opens a view.
 func (m *Model) show(v action.Context) tea.Cmd {
 	left := m.chooser.leave()
+	if m.view == action.Journal && v != action.Journal {
+		left = tea.Batch(left, m.journal.Leave())
+	}
 	m.view, m.chooser.digits = v, ""
 	m.areas = nil // a click that comes before the view is drawn means nothing
 	return tea.Batch(left, m.entered())

@@ -171,3 +171,22 @@ func (w wholeOf) has(fs procfs.FS, id kernel.TID) bool {
 	st, err := fs.Stat(id)
 	return err == nil && uint32(st.Group) == w.id
 }
+
+// Concerns reports whether a setting is of what a change set, or decides over it: the cpuset of its
+// task, or the group that the task is in.
+func (s *Setting) Concerns(fs procfs.FS, c *attr.Change) bool {
+	group := s.Of.Group()
+	switch {
+	case s.Attribute == Cpuset:
+		return c.Attribute == attr.Affinity && !c.IsFile() && within(fs, c.PID, "cpuset", group)
+	case s.Attribute == Cgroup:
+		return c.Attribute == attr.Affinity && c.PID == s.Of.PID
+	case s.Attribute != c.Attribute:
+		return false
+	case s.Whole != "":
+		return s.whole.has(fs, c.PID)
+	case group != "":
+		return group == c.Group()
+	}
+	return s.Of.TID == c.TID && s.Of.StartTicks == c.StartTicks
+}

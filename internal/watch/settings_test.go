@@ -52,7 +52,7 @@ func TestSettingsOfCalls(t *testing.T) {
 		"both": {bpf.SetAttr, func(c *bpf.Change) { c.After.StaticPriority, c.After.Policy = 125, 3 },
 			[]string{"web 10/11 nice 0 → 5", "web 10/11 policy OTHER → BATCH"}},
 		"one of both": {bpf.SetAttr, func(c *bpf.Change) { c.After.StaticPriority = 125 }, []string{"web 10/11 nice 0 → 5"}},
-		"nothing": {bpf.SetAttr, func(*bpf.Change) {}, []string{"web 10/11 policy OTHER → OTHER"}},
+		"nothing":     {bpf.SetAttr, func(*bpf.Change) {}, []string{"web 10/11 policy OTHER → OTHER"}},
 		"deadline refused": {bpf.SetAttr, func(c *bpf.Change) {
 			c.Result = -int64(syscall.EBUSY)
 			asked(c, 4, 6)

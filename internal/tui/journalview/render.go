@@ -103,6 +103,8 @@ func finished(l line, th *theme.Theme) (theme.Style, bool) {
 func across(l line, th *theme.Theme) (r rows.Row, ok bool) {
 	undo := l.part - 2 - len(l.operation.Changes)
 	switch {
+	case l.overwrite != nil:
+		r.Add(th.Warn, "      "+l.overwrite.words())
 	case l.part == 1:
 		r.Add(th.Accent, "      "+l.operation.Command)
 		if l.operation.Reason != "" {
@@ -156,6 +158,9 @@ func (v *View) head(width int, th *theme.Theme) []string {
 		if why := d.RevertFailed(); why != "" {
 			warn(fmt.Sprintf("entry %d: %s", d.ID, why))
 		}
+	}
+	if v.foreign.why != "" && len(v.operations) > 0 {
+		out = append(out, rows.Indented(th, th.Dim, "changes by others are not seen: "+v.foreign.why, width)...)
 	}
 	for i, d := range v.damage {
 		if i == maxDamage {

@@ -30,6 +30,8 @@ type Options struct {
 	// Undo plans what is asked for, lets the user confirm it, and does it.
 	Undo     func(change.UndoRequest) tea.Cmd
 	ReadOnly bool // nothing may be changed, nor undone
+	// Watch begins to watch what others set; nil: it cannot be watched. The error says why not.
+	Watch func() (Watcher, error)
 }
 
 // View is the journal's pane.
@@ -43,9 +45,11 @@ type View struct {
 	read       bool            // an answer has come
 	open       map[uint64]bool // entries whose parts are shown
 	guards     []history.GuardState
+	foreign    foreign
 }
 
-// rowID names a row: an entry, and which of its parts it is, 0 for the entry itself.
+// rowID names a row: an entry, and which of its parts it is, 0 for the entry itself, -1 and so on
+// for what others set of it.
 type rowID struct {
 	entry uint64
 	part  int
@@ -55,6 +59,7 @@ type rowID struct {
 type line struct {
 	rowID
 	operation *history.Operation
+	overwrite *overwrite // nil: it is no row about others
 }
 
 // New returns the pane; Open reads the journal.
@@ -89,10 +94,10 @@ func (v *View) Open() tea.Cmd {
 	}
 	v.serial++
 	serial := v.serial
-	return func() tea.Msg {
+	return tea.Batch(func() tea.Msg {
 		entries, damage, err := v.o.Journal.Entries()
 		return func() tea.Cmd { return v.take(serial, entries, damage, err) }
-	}
+	}, v.watchOthers())
 }
 
 // take shows what was read, unless it has been read again since, and has it looked at.
@@ -140,12 +145,21 @@ func (v *View) relist() {
 	var lines []line
 	for i := range slices.Backward(v.operations) {
 		d := &v.operations[i]
+		others := v.foreign.by[d.ID]
+		if s := d.Status(); s == history.Undone || s == history.TaskEnded {
+			others = nil
+		}
 		parts := 1
 		if v.open[d.ID] {
 			parts += 1 + len(d.Changes) + len(d.Undos) // the command first
 		}
 		for n := range parts {
-			lines = append(lines, line{rowID{d.ID, n}, d})
+			lines = append(lines, line{rowID{d.ID, n}, d, nil})
+			if n == 0 {
+				for i := range others {
+					lines = append(lines, line{rowID{d.ID, -1 - i}, d, &others[i]})
+				}
+			}
 		}
 	}
 	v.Load(lines, true)
