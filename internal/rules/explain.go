@@ -32,7 +32,7 @@ func (s *Set) Explain(t *sample.Task) ([]Verdict, error) {
 			v.Why = fmt.Sprintf("%s does not apply: %s.", r.Title(), r.mismatchWords(t, key))
 		case r == best:
 			v.Applies = true
-			v.Why = fmt.Sprintf("%s applies%s: the process has %s.%s", r.Title(), r.condition(), r.words(), r.searches()+r.follows())
+			v.Why = fmt.Sprintf("%s applies%s: the process has %s.%s", r.Title(), r.condition(), r.words(), r.searches()+r.follows()+r.reapplies())
 		case conflict == nil:
 			v.Why = fmt.Sprintf("%s does not apply: it matches, but its priority %d is below the %d of %s.", r.Title(), r.Priority, best.Priority, best.Title())
 		case r.Priority < conflict.A.Priority:
@@ -78,6 +78,14 @@ func (r *Rule) follows() string {
 		via = " by " + r.Via
 	}
 	return fmt.Sprintf(" Its packets are steered%s as piton irq follow --policy %s does.", via, r.Follow)
+}
+
+// reapplies says that what is set is set again, in a sentence.
+func (r *Rule) reapplies() string {
+	if !r.Reapply {
+		return ""
+	}
+	return " What it sets is set again when others change it."
 }
 
 // Report is what the rules mean on a machine now.

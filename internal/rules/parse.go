@@ -83,6 +83,9 @@ func (c *checker) rule(table string, s Spec) *Rule {
 		c.fail("", "%s raises priority, and any user can start a process that it matches: give it a user, a unit without *, "+
 			"or a cgroup that begins with a group's name, or set trust_names = true", r.Title())
 	}
+	if s.Reapply && !s.States() {
+		c.fail("reapply", "%s sets nothing that could be reapplied", r.Title())
+	}
 	if s.When != "" {
 		var err error
 		if r.Trigger, err = parseTrigger(s.When); err != nil {

@@ -56,6 +56,7 @@ type Spec struct {
 	Quota  taskfile.Text `toml:"quota"`  // of the control group
 
 	When     string `toml:"when"`     // a trigger, "pingpong > 50 for 10s"; "" = as the process starts
+	Reapply  bool   `toml:"reapply"`  // it is set again when others have changed it
 	Priority int    `toml:"priority"` // of the rules that match a process, the highest applies
 }
 

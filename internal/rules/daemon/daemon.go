@@ -68,6 +68,9 @@ type Applier interface {
 	// Back gives threads of processes the CPUs of their rules that they do not have because CPUs
 	// were offline, which are back, and returns as Second does.
 	Back(ctx context.Context, applied []rules.Decision, back cpuset.Set) ([]Effect, error)
+	// Again gives processes once more what their rules set and others have changed since, and
+	// returns as Second does.
+	Again(ctx context.Context, held []Effect) ([]Effect, error)
 }
 
 // Report is one of what is reported: a Effect, a Search, Steered packets or a Note.
@@ -114,6 +117,7 @@ type Daemon struct {
 	searches searches
 	follows  follows
 	seconds  []second                     // in order
+	kept     map[kernel.TID]*kept         // whose rules are reapplied
 	later    []rules.Decision             // that could not be carried out yet
 	again    time.Duration                // after which they are tried again; 0 = there are none
 	began    map[kernel.TID]time.Duration // when what waits for its rule was met
@@ -138,7 +142,7 @@ func New(o Options) (*Daemon, error) {
 	if err := o.Machine.Use(set); err != nil {
 		return nil, err
 	}
-	return &Daemon{o: o, set: set, engine: rules.New(set, o.Limits), delayed: newDelayed(), began: map[kernel.TID]time.Duration{}, told: map[string]bool{}, start: time.Now(), origin: kernel.Monotonic()}, nil
+	return &Daemon{o: o, set: set, engine: rules.New(set, o.Limits), delayed: newDelayed(), began: map[kernel.TID]time.Duration{}, kept: map[kernel.TID]*kept{}, told: map[string]bool{}, start: time.Now(), origin: kernel.Monotonic()}, nil
 }
 
 // now is kernel.Monotonic without a system call.
@@ -168,6 +172,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		}
 		d.apply(ctx)
 		d.lookAgain(ctx)
+		d.reapply(ctx)
 		d.lookForCPUs(ctx)
 		d.seek(ctx)
 		d.deliver(ctx)
@@ -314,6 +319,7 @@ func (d *Daemon) apply(ctx context.Context) {
 				delete(d.began, effects[i].PID)
 			}
 			d.o.Report(Report{Effect: &effects[i]})
+			d.keep(effects[i])
 			if effects[i].Status == Done {
 				d.seconds = append(d.seconds, second{effects[i], now + secondAfter})
 			}

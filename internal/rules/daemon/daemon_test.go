@@ -50,6 +50,8 @@ type world struct {
 	quiet     int      // times that nothing is to be steered
 	online    cpuset.Set
 	back      []string // what came back, and whom it was for
+	changed   map[kernel.TID]bool
+	looked    []time.Duration // when somebody was looked at
 }
 
 func (w *world) Read(into []kernel.ProcEvent, _ time.Duration) ([]kernel.ProcEvent, uint64, error) {
