@@ -31,31 +31,37 @@ var writers = map[string]string{
 func TestWritersAreKnown(t *testing.T) {
 	opens := []string{"WriteFile", "OpenFile", "Create", "CreateTemp", "OpenResolved"}
 	found := map[string]bool{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || forTests(path) {
-			return err
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	eachFile(t, func(path string, file *ast.File) {
 		ast.Inspect(file, func(n ast.Node) bool {
 			if call, ok := n.(*ast.SelectorExpr); ok && slices.Contains(opens, call.Sel.Name) {
 				if pkg, ok := call.X.(*ast.Ident); ok && (pkg.Name == "os" || call.Sel.Name == "OpenResolved") {
-					found[filepath.ToSlash(path)] = true
+					found[path] = true
 				}
 			}
 			return true
 		})
-		return nil
 	})
-	require.NoError(t, err)
 	for path := range found {
 		assert.Contains(t, writers, path, "%s opens files for writing", path)
 	}
 	for path := range writers {
 		assert.True(t, found[path], "%s opens none any more", path)
 	}
+}
+
+// eachFile visits the files of the program, by their paths below internal.
+func eachFile(t *testing.T, visit func(path string, file *ast.File)) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || forTests(path) {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err == nil {
+			visit(filepath.ToSlash(path), file)
+		}
+		return err
+	}))
 }
 
 // forTests reports whether only tests import the file's package.

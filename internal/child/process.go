@@ -92,7 +92,7 @@ func (p *Process) start(c Command) (err error) {
 		err = p.listen()
 	}
 	if err == nil {
-		err = p.cmd.Start()
+		err = kernel.Start(p.cmd)
 	}
 	if err != nil {
 		p.Release()

@@ -33,6 +33,7 @@ func Main(io app.IO) int {
 		if main, ok := mainOf(io.Args); ok {
 			return main(a, io.Args)
 		}
+		kernel.DisableHugePages()
 		err = execute(a)
 	}
 	if a.Signal != 0 {
@@ -99,6 +100,7 @@ func mainOf(args []string) (main func(*app.App, []string) int, ok bool) {
 
 // runGuard is the main function of a guard process.
 func runGuard(a *app.App, args []string) int {
+	kernel.DisableHugePages()
 	if err := guard.Main(args[1:]); err != nil {
 		a.Warn("%s", exit.Message(err))
 		return exit.Failed

@@ -19,7 +19,8 @@ func Exec(path string, argv, env []string, place func(TID) error) error {
 	if err := place(TID(unix.Gettid())); err != nil {
 		return err
 	}
-	return fmt.Errorf("execute %s: %w", path, syscall.Exec(path, argv, env))
+	err := asInherited(func() error { return syscall.Exec(path, argv, env) })
+	return fmt.Errorf("execute %s: %w", path, err)
 }
 
 // CallingThread is the number of the calling thread.

@@ -62,7 +62,7 @@ func StartForeground(cmd *exec.Cmd, tty int) error {
 	if group, err := unix.IoctlGetInt(tty, unix.TIOCGPGRP); err == nil && group == unix.Getpgrp() {
 		a.Foreground, a.Ctty = true, tty
 	}
-	return WithoutTTOU(cmd.Start)
+	return WithoutTTOU(func() error { return Start(cmd) })
 }
 
 // LendForeground makes group, of the caller's session, the terminal's foreground group if the

@@ -31,6 +31,10 @@ func TestMain(m *testing.M) {
 	if os.Getenv(execVar) != "" {
 		becomeGrep()
 	}
+	if os.Getenv(hugeVar) != "" {
+		println(playHugePages().Error())
+		os.Exit(1)
+	}
 	if os.Getenv(privilegeVar) != "" {
 		if err := playPrivileges(); err != nil {
 			fmt.Println(err)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"piton/internal/kernel"
 )
 
 // maxWait is how long directory services are waited for in any period, all questions together.
@@ -124,12 +126,14 @@ func getent(ctx context.Context, key string) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(ctx, programs[i], "passwd", key)
 	cmd.WaitDelay = 100 * time.Millisecond // a service of its own may hold the pipe
-	out, err := cmd.Output()
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	err := kernel.Run(cmd)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == notFound {
 		return nil, errNobody
 	}
-	line, _, _ := bytes.Cut(out, []byte("\n"))
+	line, _, _ := bytes.Cut(out.Bytes(), []byte("\n"))
 	return line, err
 }
 

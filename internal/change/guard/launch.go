@@ -114,7 +114,7 @@ func (l Launcher) Arm(after time.Duration) (_ change.Guard, err error) {
 	cmd.Env, cmd.Dir = Environment(l.Env), "/"
 	cmd.ExtraFiles = []*os.File{theirs} // its descriptor connFD
 	kernel.Detach(cmd)
-	err = cmd.Start()
+	err = kernel.Start(cmd)
 	_ = theirs.Close() // or its end would not be seen
 	if err != nil {
 		return nil, err

@@ -191,7 +191,7 @@ func start(a *app.App, argv []string, counted *auto.Output) (*exec.Cmd, error) {
 		both := io.MultiWriter(counted, os.Stderr)
 		cmd.Stdout, cmd.Stderr = both, both
 	}
-	if err := cmd.Start(); err != nil {
+	if err := kernel.Start(cmd); err != nil {
 		return nil, fmt.Errorf("%s cannot be run: %w", argv[0], err)
 	}
 	return cmd, nil

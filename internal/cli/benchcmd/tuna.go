@@ -1,6 +1,7 @@
 package benchcmd
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os/exec"
@@ -50,9 +51,11 @@ func askTuna(ctx context.Context, path string, pid kernel.TID, spec bench.Spec) 
 }
 
 func call(ctx context.Context, path string, args ...string) error {
-	out, err := exec.CommandContext(ctx, path, args...).CombinedOutput()
-	if err != nil {
-		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := kernel.Run(cmd); err != nil {
+		line, _, _ := strings.Cut(strings.TrimSpace(out.String()), "\n")
 		return fmt.Errorf("tuna %s: %w (%.200s)", strings.Join(args, " "), err, line)
 	}
 	return nil

@@ -52,10 +52,10 @@ func startSweeper(a *app.App, verb string, group change.TransientGroup, gate *os
 	cmd := exec.Command("/proc/self/exe", verb, group.Dir, group.Enabled)
 	cmd.Env, cmd.Dir, cmd.Stdin = guard.Environment(a.Env), "/", gate
 	if verb == SweeperChild {
-		return cmd.Start()
+		return kernel.Start(cmd)
 	}
 	kernel.Detach(cmd)
-	return cmd.Run()
+	return kernel.Run(cmd)
 }
 
 // Sweep is the main function of a sweeper; the first argument is the verb.
