@@ -35,7 +35,7 @@ const (
 	// the same tasks differ by as much.
 	tolerance      = 0.04
 	toleranceShare = 0.05
-	// stayShare is that for leaving the CPU where a target is.
+	// stayShare is that for leaving the CPU where a target is, of two; see stayAmong.
 	stayShare = 0.075
 	// ownError is by how much a target's own share may be under-estimated; without
 	// it a task alone on its core would be driven off by the remainder.
@@ -133,11 +133,16 @@ func (b *board) cost(i int, t *Target) float64 {
 	return cost
 }
 
-// alike reports whether a slot is as good for a target as one of a lower cost.
-func (b *board) alike(i int, t *Target, lower float64) bool {
+// stayAmong is stayShare for so many CPUs. The lowest of n readings that differ by chance is
+// expected some sqrt(2 ln n) standard deviations below their mean.
+func stayAmong(cpus int) float64 { return stayShare * math.Sqrt(math.Log2(float64(max(2, cpus)))) }
+
+// alike reports whether a slot is as good for a target as one of a lower cost, the lowest
+// among so many.
+func (b *board) alike(i int, t *Target, lower float64, among int) bool {
 	part := toleranceShare
 	if b.slots[i].cpu.ID == t.LastCPU {
-		part = stayShare
+		part = stayAmong(among)
 	}
 	return b.cost(i, t) <= lower+tolerance+part*lower
 }

@@ -25,12 +25,13 @@ func (b *board) pick(t *Target, slots []int, tier func(slot int) int) (best, nex
 }
 
 func (b *board) pickFrom(t *Target, slots []int, tier func(int) int, n nearness) int {
-	lowest, cheapest := math.MaxInt, math.Inf(1)
+	lowest, cheapest, compared := math.MaxInt, math.Inf(1), 0
 	for _, i := range slots {
 		if at := tier(i); at < lowest {
-			lowest, cheapest = at, b.cost(i, t)
+			lowest, cheapest, compared = at, b.cost(i, t), 1
 		} else if at == lowest {
 			cheapest = min(cheapest, b.cost(i, t))
+			compared++
 		}
 	}
 	best, bestCost := -1, 0.0
@@ -39,7 +40,7 @@ func (b *board) pickFrom(t *Target, slots []int, tier func(int) int, n nearness)
 			continue
 		}
 		cost := b.cost(i, t)
-		if b.alike(i, t, cheapest) && (best < 0 || n.compare(i, best, cost, bestCost) < 0) {
+		if b.alike(i, t, cheapest, compared) && (best < 0 || n.compare(i, best, cost, bestCost) < 0) {
 			best, bestCost = i, cost
 		}
 	}

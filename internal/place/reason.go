@@ -43,7 +43,7 @@ func (b *board) reason(t *Target, best, next int) string {
 	text := oneCPU(cpuset.Of(s.cpu.ID), s.share, s.busy, b.siblingWords(s), b.extraWords(s), b.distanceWords(t, s.cpu))
 	switch n := next; {
 	case n < 0:
-	case b.crowding(n) == b.crowding(best) && b.alike(n, t, b.cost(best, t)):
+	case b.crowding(n) == b.crowding(best) && b.alike(n, t, b.cost(best, t), 2):
 		text += fmt.Sprintf("; cpu %d gives as much (%d %%)", b.slots[n].cpu.ID, percent(b.slots[n].share))
 	default:
 		text += fmt.Sprintf("; next cpu %d (%d %%)", b.slots[n].cpu.ID, percent(b.slots[n].share))
