@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"piton/internal/kernel"
+	"piton/internal/kernel/tree"
 )
 
 // Cgroup is one line of /proc/PID/cgroup (cgroups(7)).
@@ -99,6 +100,20 @@ func (m CgroupMount) File(path, file string) string {
 		path = strings.TrimPrefix(path, m.Root)
 	}
 	return filepath.Join(m.Point, path, file)
+}
+
+// GroupProcesses are those in the control group that a folder is, and in those below it, at the time.
+func GroupProcesses(dir string) (pids []kernel.TID) {
+	data, _ := ReadFile(filepath.Join(dir, "cgroup.procs")) // none of a group that was removed meanwhile
+	for word := range strings.FieldsSeq(string(data)) {
+		if n, err := strconv.Atoi(word); err == nil {
+			pids = append(pids, kernel.TID(n))
+		}
+	}
+	for _, below := range tree.Glob(dir, "*/cgroup.procs") {
+		pids = append(pids, GroupProcesses(filepath.Dir(below))...)
+	}
+	return pids
 }
 
 // Number reads a file of a cgroup that holds one number.

@@ -3,6 +3,7 @@ package watch
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"piton/internal/kernel"
@@ -78,7 +79,7 @@ func (t *Targets) EachThread(fs procfs.FS, each func(pid, tid kernel.TID) error)
 			return err
 		}
 	}
-	for _, id := range t.IDs {
+	for _, id := range t.ids(fs) {
 		pid, tids, err := t.threads(fs, id)
 		if err != nil && !errors.Is(err, procfs.ErrGone) {
 			return err
@@ -90,6 +91,33 @@ func (t *Targets) EachThread(fs procfs.FS, each func(pid, tid kernel.TID) error)
 		}
 	}
 	return nil
+}
+
+// Left reports whether there is a thread of them.
+func (t *Targets) Left(fs procfs.FS) (left bool, err error) {
+	enough := errors.New("one is enough")
+	err = t.EachThread(fs, func(_, _ kernel.TID) error {
+		left = true
+		return enough
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return left, err
+}
+
+// ids are IDs, and the processes of Groups.
+func (t *Targets) ids(fs procfs.FS) []kernel.TID {
+	ids := slices.Clone(t.IDs)
+	if len(t.Groups) == 0 {
+		return ids
+	}
+	mount, _ := fs.CgroupMount("cpu") // without one there are no groups
+	for _, path := range t.Groups {
+		ids = append(ids, procfs.GroupProcesses(mount.File(path, ""))...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // threads are those that a target's number covers, and their process.

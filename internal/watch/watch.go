@@ -30,10 +30,13 @@ const (
 func (s Scope) String() string { return [...]string{"process", "thread", "tree"}[s] }
 
 // Targets are what is watched: numbers of threads with scope Thread, else of
-// processes.
+// processes, and control groups.
 type Targets struct {
 	IDs   []kernel.TID
 	Scope Scope
+	// Groups are control groups of the cpu controller, with those below them and the
+	// processes that are in them at the time. Only EachThread knows them.
+	Groups []string
 }
 
 // Unknown as a CPU: the source knows that a task moved, not from where to where.

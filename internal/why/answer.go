@@ -302,13 +302,6 @@ func (b By) portion() string {
 	return cmp.Or(b.Command, b.Cause.String())
 }
 
-// Waits are the bins of all waits.
-func (a *Answer) Waits() Bins {
-	all := a.Woken
-	all.Add(&a.Preempted)
-	return all
-}
-
 // Times are what the threads did with their time, in per cent that add up to 100.
 func (a *Answer) Times() (ran, waited, slept int) {
 	if a.Threads == 0 || a.Span <= 0 {

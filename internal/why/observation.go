@@ -84,6 +84,13 @@ type Observation struct {
 	Cost      time.Duration // CPU time that observing took
 }
 
+// Waits are the bins of all waits.
+func (o *Observation) Waits() Bins {
+	all := o.Woken
+	all.Add(&o.Preempted)
+	return all
+}
+
 // Bins are counts of durations: bin 0 has those below 1 µs, then each octave has four, the last
 // bin has the rest (some 13 s and more).
 type Bins [96]uint64

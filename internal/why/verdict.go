@@ -34,12 +34,12 @@ const (
 )
 
 // little reports whether the target hardly waited.
-func (a *Answer) little() bool {
-	waits := a.Waits()
+func (o *Observation) little() bool {
+	waits := o.Waits()
 	if n := waits.atLeast(longWait); n >= fewLongWaits && float64(n) >= littleOfWanted*float64(waits.Count()) {
 		return false
 	}
-	return float64(a.Waited) < littleOfWanted*float64(a.Ran+a.Waited) || float64(a.Waited) < littleOfCPU*float64(a.Span)
+	return float64(o.Waited) < littleOfWanted*float64(o.Ran+o.Waited) || float64(o.Waited) < littleOfCPU*float64(o.Span)
 }
 
 // verdict names the cause of most of the waiting.

@@ -18,7 +18,7 @@ INLINE void learn(struct watch *w, struct task_struct *t, u64 now)
 INLINE void add_wait(struct cpu *c, struct totals *totals, struct watch *w, struct task_struct *t, u64 now, u64 ns, u64 open)
 {
 	if (ns > open) {
-		add_nameless(w, UNKNOWN, NO_INTERRUPT, 0, ns - open);
+		add_nameless(w, UNKNOWN, 0, ns - open);
 		w->waited += ns - open;
 		ns = open;
 	}
@@ -36,7 +36,7 @@ INLINE void add_wait(struct cpu *c, struct totals *totals, struct watch *w, stru
 ONCE int tell_all(struct watch *w)
 {
 	for (u32 i = 0; w && i < PARTS && i < w->used; i++)
-		tell(&w->parts[i], false);
+		tell(&w->parts[i], w->slot, false);
 	return 0;
 }
 
@@ -54,7 +54,7 @@ INLINE void wait_until(struct cpu *c, struct totals *totals, struct watch *w, st
 		return;
 	if (held) { // the walk has all but the last moment
 		struct part p = { .ns = ns };
-		tell(&p, true);
+		tell(&p, w->slot, true);
 		return;
 	}
 	add_wait(c, totals, w, t, now, ns, open ? open : ns); // none: it has left the queue just now
@@ -63,52 +63,63 @@ INLINE void wait_until(struct cpu *c, struct totals *totals, struct watch *w, st
 INLINE void account_run(struct totals *totals, struct watch *w, struct task_struct *t)
 {
 	u64 ran = ours(t)->se.sum_exec_runtime;
-	totals->ran += ran - __sync_lock_test_and_set(&w->ran, ran);
+	u64 before = __sync_lock_test_and_set(&w->ran, ran);
+	if (ran != before)
+		count(totals->ran, ran - before);
 }
 
-INLINE void leave(struct cpu *c, u32 cpu, struct watch *w, struct task_struct *t, bool runnable, u64 now)
+INLINE void leave(struct cpu *c, u32 cpu, struct watch *w, struct task_struct *t, bool runnable, bool dead, u64 now)
 {
+	struct totals *totals = of_slot(w->slot);
+
+	if (!totals)
+		return;
 	if (!w->known)
 		learn(w, t, now);
-	account_run(&c->totals, w, t);
+	if (dead) // else the walk accounts it
+		account_run(totals, w, t);
 	u64 missed = ours(t)->sched_info.run_delay - w->delay; // its arrival was not reported
 	if ((s64)missed > 0) {
 		w->delay += missed;
 		w->waited += missed;
-		add_nameless(w, UNKNOWN, NO_INTERRUPT, 0, missed);
-		finish(&c->totals, w, t->pid, cpu, now + c->offset);
+		add_nameless(w, UNKNOWN, 0, missed);
+		count(totals->lost, 1);
+		finish(totals, w, t->pid, cpu, now + c->offset);
 	}
 	w->preempted = runnable;
-	read_limits(t, now, &w->begun);
+	read_limits(w, t, now, &w->begun);
 	// From Linux 6.18 on a task is kept off the CPU for itself.
 	w->limited = !field_exists(ours(t)->throttled) || ours(t)->throttled;
 }
 
 INLINE void arrive(struct cpu *c, u32 cpu, struct watch *w, struct task_struct *t, u64 now)
 {
+	struct totals *totals = of_slot(w->slot);
+
+	if (!totals)
+		return;
 	if (!w->known) {
 		learn(w, t, now);
 		return;
 	}
-	wait_until(c, &c->totals, w, t, now);
+	wait_until(c, totals, w, t, now);
 	if (w->held)
 		w->ended = 1;
 	else
-		finish(&c->totals, w, t->pid, cpu, now + c->offset);
+		finish(totals, w, t->pid, cpu, now + c->offset);
 }
 
 // turn writes down that the CPU goes from one task to another.
-INLINE void turn(struct cpu *c, struct task_struct *prev, struct task_struct *next, u64 now)
+INLINE void turn(struct cpu *c, struct rq___waits *rq, struct task_struct *prev, struct task_struct *next, u64 now)
 {
-	struct rq___waits *rq = queue_of(next);
 	u64 steal = steal_of(rq);
 	struct stay *s = &c->ring[c->head & (STAYS - 1)];
 
 	if (s->occupant == UNSEEN && !c->head) {
 		occupy(s, prev);
 	} else if (s->tid != prev->pid) {
-		s->occupant = UNSEEN;
-		count(lost, 1);
+		s->occupant = UNSEEN; // the kernel does not report each switch
+		s->told = 0;
 	}
 	if (c->steal && steal > c->steal)
 		s->steal_ns = steal - c->steal;
@@ -128,7 +139,8 @@ INLINE void turn(struct cpu *c, struct task_struct *prev, struct task_struct *ne
 	c->head++;
 }
 
-enum { COST_EVERY = 17 };
+enum { COST_EVERY = 31 }; // odd, since tasks may alternate
+enum { TASK_DEAD = 0x80 };
 
 // sched_switch comes before the kernel accounts the wait of next.
 SEC("tp_btf/sched_switch")
@@ -136,20 +148,22 @@ int waits_switch(u64 *ctx)
 {
 	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
 	u32 cpu = bpf_get_smp_processor_id();
-	u64 now = queue_of(next)->clock, begun = 0;
+	struct rq___waits *rq = queue_of(next);
+	u64 now = rq->clock, begun = 0;
 	struct cpu *c = of_cpu(cpu);
 
 	if (!c)
 		return 0;
-	if (!(c->runs++ % COST_EVERY)) {
+	if (!c->uncosted--) {
+		c->uncosted = COST_EVERY - 1;
 		begun = bpf_ktime_get_ns();
 		c->offset = begun - now;
 	}
-	turn(c, prev, next, now);
-	struct watch *w = prev->pid ? bpf_task_storage_get(&watched, prev, NULL, 0) : NULL;
+	turn(c, rq, prev, next, now);
+	struct watch *w = watch_of(prev);
 	if (w)
-		leave(c, cpu, w, prev, ctx[0] || !ctx[3], now);
-	w = next->pid ? bpf_task_storage_get(&watched, next, NULL, 0) : NULL;
+		leave(c, cpu, w, prev, ctx[0] || !ctx[3], ctx[3] & TASK_DEAD, now);
+	w = watch_of(next);
 	if (w)
 		arrive(c, cpu, w, next, now);
 	if (begun)
@@ -163,14 +177,15 @@ SEC("tp_btf/sched_migrate_task")
 int waits_move(u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0];
-	struct watch *w = bpf_task_storage_get(&watched, t, NULL, 0);
+	struct watch *w = watch_of(t);
 
 	if (!w || !w->known || ours(t)->sched_info.run_delay == w->delay)
 		return 0;
-	struct cpu *c = of_cpu(task_cpu(t)), *here = of_cpu(bpf_get_smp_processor_id());
-	if (!c || !here)
+	struct cpu *c = of_cpu(task_cpu(t));
+	struct totals *totals = of_slot(w->slot);
+	if (!c || !totals)
 		return 0;
-	wait_until(c, &here->totals, w, t, queue_of(t)->clock);
+	wait_until(c, totals, w, t, queue_of(t)->clock);
 	w->limited = 0;
 	return tell_all(w);
 }
@@ -180,11 +195,11 @@ SEC("tp_btf/sched_wakeup")
 int waits_wakeup(u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0];
-	struct watch *w = bpf_task_storage_get(&watched, t, NULL, 0);
+	struct watch *w = watch_of(t);
 
 	if (!w)
 		return 0;
-	read_limits(t, queue_of(t)->clock, &w->begun);
+	read_limits(w, t, queue_of(t)->clock, &w->begun);
 	w->limited = 1;
 	return 0;
 }
@@ -262,43 +277,72 @@ int waits_soft_done(u64 *ctx)
 	return 0;
 }
 
-INLINE bool is_target(u64 kind, u64 id)
+enum { NOBODY = -1, BY_GROUP = 1 << 16 }; // with a slot, and whether to follow << 8
+
+INLINE int target_of(u64 kind, u64 id)
 {
 	struct target k = { id, kind };
-	return bpf_map_lookup_elem(&targets, &k) != NULL;
+	struct aim *a = bpf_map_lookup_elem(&targets, &k);
+	return a ? a->slot | a->follow << 8 : NOBODY;
 }
 
-// chosen reports whether a task is to be watched.
-static __attribute__((noinline)) bool chosen(struct task_struct *t)
+// target_of_task is whose task it is: a thread comes before its process, and that before its
+// innermost group.
+static __attribute__((noinline)) int target_of_task(struct task_struct *t)
 {
-	if (is_target(PROCESS, t->tgid) || is_target(THREAD, t->pid))
-		return true;
-	if (!groups)
-		return false;
+	int aim = target_of(THREAD, t->pid);
+	if (aim == NOBODY)
+		aim = target_of(PROCESS, t->tgid);
+	if (aim != NOBODY || !groups)
+		return aim;
 	struct cgroup *g = cgroup_of(t);
 	for (int level = 0; level < NESTED; level++) {
-		if (is_target(GROUP, g->kn->id))
-			return true;
+		aim = target_of(GROUP, g->kn->id);
+		if (aim != NOBODY)
+			return aim | BY_GROUP;
 		struct cgroup_subsys_state *above = g->self.parent;
 		if (!above)
-			return false;
+			break;
 		g = above->cgroup;
 	}
-	return false;
+	return NOBODY;
+}
+
+INLINE bool live(u32 slot)
+{
+	struct totals *totals = of_slot(slot);
+	return totals && totals->live;
+}
+
+// followed is whose task it is, if that of its parent, or its own so far, is followed.
+INLINE int followed(int aim, struct watch *w)
+{
+	if ((aim == NOBODY || aim & BY_GROUP) && w && w->follow && live(w->slot))
+		return w->slot | 1 << 8;
+	return aim;
+}
+
+INLINE void aimed(struct watch *w, int aim)
+{
+	w->slot = aim;
+	w->follow = aim >> 8 & 1;
 }
 
 SEC("tp_btf/sched_process_fork")
 int waits_fork(u64 *ctx)
 {
 	struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	int aim = followed(target_of_task(child), watch_of(parent));
 
-	if (!chosen(child) && !(follow && bpf_task_storage_get(&watched, parent, NULL, 0)))
+	if (aim == NOBODY)
 		return 0;
 	struct watch *w = bpf_task_storage_get(&watched, child, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!w) {
-		count(unwatched, 1);
+		lose(aim & 0xff);
 		return 0;
 	}
+	aimed(w, aim);
+	w->walled = 1; // until the walk looks
 	w->known = 1; // from zero
 	return 0;
 }
@@ -316,7 +360,7 @@ INLINE bool on_cpu(struct task_struct *t)
 
 // settle_wait accounts a wait that goes on up to now. A switch at the same moment wins, and
 // accounts all of it.
-INLINE void settle_wait(struct open_waits *o, struct watch *w, struct task_struct *t, struct cpu *c, u64 now)
+INLINE void settle_wait(struct totals *totals, struct watch *w, struct task_struct *t, struct cpu *c, u64 now)
 {
 	u64 run_delay = ours(t)->sched_info.run_delay, since = ours(t)->sched_info.last_queued, open, before = w->delay;
 	u64 delay = delay_of(t, now, &open);
@@ -325,58 +369,68 @@ INLINE void settle_wait(struct open_waits *o, struct watch *w, struct task_struc
 		return;
 	__sync_lock_test_and_set(&w->held, 1);
 	if ((s64)(delay - before) > 0 && __sync_val_compare_and_swap(&w->delay, before, delay) == before) {
-		add_wait(c, &o->totals, w, t, now, delay - before, open);
+		add_wait(c, totals, w, t, now, delay - before, open);
 		tell_all(w);
 	}
 	__sync_lock_test_and_set(&w->held, 0);
 	if (w->ended || ending)
-		finish(&o->totals, w, t->pid, task_cpu(t), now + c->offset);
+		finish(totals, w, t->pid, task_cpu(t), now + c->offset);
 	w->ended = 0;
 }
 
-// waits_settle looks at all tasks: it begins to watch those that are chosen, and accounts what
-// goes on.
+// settle_task accounts what goes on with a watched task.
+INLINE void settle_task(struct watch *w, struct task_struct *t)
+{
+	struct cpu *c = of_cpu(task_cpu(t));
+	struct totals *totals = of_slot(w->slot);
+	if (!c || !totals)
+		return;
+	u64 now = queue_of(t)->clock, estimate = bpf_ktime_get_ns() - c->offset;
+	if (c->offset && (s64)(estimate - now) > 0) // it stands still between ticks
+		now = estimate;
+	w->walled = find_limits(t, now, NULL);
+	if (w->walled)
+		have_limits = 1;
+	if (!w->known) {
+		learn(w, t, now);
+		read_limits(w, t, now, &w->begun);
+		w->limited = 1;
+		return;
+	}
+	account_run(totals, w, t);
+	settle_wait(totals, w, t, c, now);
+}
+
+// waits_settle looks at all tasks: it begins and ends to watch those whose target begins or ends,
+// and accounts what goes on.
 SEC("iter/task")
 int waits_settle(struct bpf_iter__task *ctx)
 {
 	struct task_struct *t = ctx->task;
-	u32 zero = 0;
-	struct open_waits *o = bpf_map_lookup_elem(&open_waits, &zero);
 
-	if (!t || !o)
+	if (!t)
 		return 0;
-	struct cpu *c = of_cpu(task_cpu(t));
-	if (!c)
+	struct watch *w = watch_of(t);
+	int aim = followed(target_of_task(t), w);
+	if (aim == NOBODY && !w)
 		return 0;
-	struct watch *w = bpf_task_storage_get(&watched, t, NULL, 0);
-	if (!w && !chosen(t))
-		return 0;
-	if (w && groups && !follow && !chosen(t)) {
+	if (!w) {
+		w = bpf_task_storage_get(&watched, t, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (!w) {
+			lose(aim & 0xff);
+			return 0;
+		}
+		aimed(w, aim);
+	}
+	settle_task(w, t);
+	if (aim == NOBODY) {
 		bpf_task_storage_delete(&watched, t);
 		return 0;
 	}
-	if (!w)
-		w = bpf_task_storage_get(&watched, t, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (!w) {
-		count(unwatched, 1);
-		return 0;
-	}
-	if (o->window != window) {
-		o->window = window;
-		o->threads = 0;
-	}
-	o->threads += ending;
-	u64 now = queue_of(t)->clock, estimate = bpf_ktime_get_ns() - c->offset;
-	if (c->offset && (s64)(estimate - now) > 0) // it stands still between ticks
-		now = estimate;
-	if (!w->known) {
-		learn(w, t, now);
-		read_limits(t, now, &w->begun);
-		w->limited = 1;
-		return 0;
-	}
-	account_run(&o->totals, w, t);
-	settle_wait(o, w, t, c, now);
+	aimed(w, aim);
+	struct totals *totals = of_slot(w->slot);
+	if (totals)
+		totals->spans[window & 1].threads += ending;
 	return 0;
 }
 

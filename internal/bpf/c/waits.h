@@ -9,13 +9,15 @@ enum { // sizes; also in layout.go
 	PARTS = 16,
 	BINS = 96,
 	LIMITS = 4,
+	SLOTS = 256,   // of targets
+	WORDS = 16, // of 64 CPUs; idle ones above are not named
 };
 enum { LEVELS = 12, NESTED = 16 }; // of control groups that are looked at
 enum { PF_KTHREAD = 0x00200000 };
 enum { BPF_MAP_TYPE_TASK_STORAGE = 29, BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 enum { SCHED_FIFO = 1, SCHED_RR = 2, SCHED_DEADLINE = 6 };
-enum cause { UNKNOWN, SELF, NEIGHBOUR, REALTIME, KERNEL, HOST, LIMIT, WAKING, CAUSES }; // why.Cause
-enum interrupt { NO_INTERRUPT, IRQ, SOFTIRQ };
+enum cause { UNKNOWN, SELF, NEIGHBOUR, REALTIME, KERNEL, HOST, LIMIT, WAKING, CAUSES, IRQ = CAUSES, SOFTIRQ }; // why.Cause; the last two are of KERNEL
+enum { false, true };
 enum occupant { UNSEEN, IDLE, USER, KTHREAD };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
@@ -55,6 +57,7 @@ struct task_struct___waits {
 	struct sched_info___waits sched_info;
 	struct css_set *cgroups;
 	bool throttled; // Linux 6.18: it was taken off the queue for a limit
+	void *bpf_storage; // of all programs
 };
 
 struct cpuset___pointer {
@@ -72,7 +75,7 @@ struct cpuset___array {
 struct key { // rowKey in layout.go
 	u64 group; // of the task, or whose limit it was
 	u32 id;    // process, or number of the interrupt
-	u8 cause, policy, priority, interrupt;
+	u8 cause, policy, priority, slot; // the latter in the table only
 };
 _Static_assert(sizeof(struct key) == 16, "rowKey in layout.go");
 
@@ -87,7 +90,7 @@ struct part { // waitPart in layout.go; of one wait
 };
 
 struct row { // rowValue in layout.go
-	u64 ns, waits, longest;
+	u64 ns, longest;
 	struct name name;
 	u32 bins[BINS];
 };
@@ -112,7 +115,9 @@ struct stay { // of one task on a CPU; it ends when the next begins
 	u32 tid, tgid;
 	u32 irq_ns, softirq_ns, steal_ns;
 	u16 irq; // the longest one
-	u8 softirq, occupant, policy, priority, pad[6];
+	u8 softirq, occupant, policy, priority;
+	u8 told; // that it was not seen
+	u8 pad[5];
 };
 _Static_assert(sizeof(struct stay) == 64, "a cache line");
 
@@ -130,37 +135,54 @@ struct watch { // what is known of a watched task; the scheduler orders who writ
 	struct part parts[PARTS];
 	struct limits begun, fresh;
 	u64 limit_group; // whose limit it was
-	u32 used;
-	u8 known, preempted, limited, pad; // limited: begun is that of the wait that goes on
-	u32 held, ended;              // the walk accounts the wait that goes on; which ended meanwhile
+	u32 used, held, ended; // held: the walk accounts the wait that goes on, which ended meanwhile
+	u8 known, preempted;
+	u8 limited; // begun is that of the wait that goes on
+	u8 walled;  // some group above it has a limit
+	u8 slot, follow; // as in struct aim
+	u8 pad[6];
 };
 
 struct longest { // longestWait in layout.go
 	u64 ns, end;
-	u32 window, tid, cpu, used;
+	u32 busy, tid, cpu, used;
 	u64 rest[CAUSES];
 	struct part parts[PARTS];
 };
 
 enum excluded { MISSED, BY_MASK, BY_CPUSET, EXCLUDED }; // why a task did not run on an idle CPU
 
-struct totals { // totals in layout.go; since loading
-	u64 ran, avoidable[EXCLUDED];
-	u64 bins[2][BINS]; // woken, preempted
-	struct longest longest[2]; // of even and odd windows
+struct span { // spanTotals in layout.go; of one window, zeroed by the reader
+	u64 idle[WORDS]; // CPUs that were idle and excluded
+	u32 threads, pad; // at its end
+	struct longest longest;
 };
 
+struct totals { // slotTotals in layout.go; of a slot, since loading. All CPUs add.
+	u64 ran, avoidable[EXCLUDED];
+	u64 lost;            // stays that were not seen and somebody waited, parts and tasks for which there was no room
+	u64 unlisted[CAUSES]; // such parts, ns
+	u32 bins[2][BINS];   // woken, preempted
+	u32 live, pad;       // a target has the slot
+	struct span spans[2]; // even and odd windows
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, SLOTS);
+	__type(key, u32);
+	__type(value, struct totals);
+} totals SEC(".maps");
+
 struct cpu { // cpuHead in layout.go up to the ring; only its own CPU writes
-	struct totals totals;
 	u64 cost;
-	u64 left_out; // time for which it was idle and excluded, ns; all CPUs add
 	u64 idle_since, idle_from, idle_to; // idle now (0: not), and the time before that
 	u64 rq; // address of its run queue
-	u64 runs;
 	u64 offset; // CLOCK_MONOTONIC less the run queue's clock
 	u64 irq_since, irqs_ns, softirq_since, softirq_irqs, steal;
 	u32 irq_longest, softirq_longest; // of the present stay, ns
-	u32 head, pad;
+	u32 head, uncosted; // runs until one is timed
 	struct stay ring[STAYS];
 };
 
@@ -171,19 +193,6 @@ struct { // by CPU; the loader sets the number of entries
 	__type(key, u32);
 	__type(value, struct cpu);
 } cpus SEC(".maps");
-
-struct open_waits { // openWaits in layout.go; of the walk
-	struct totals totals;
-	u32 threads, window; // watched ones, at the end of the window
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct open_waits);
-} open_waits SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -198,11 +207,15 @@ struct target { // targetID in layout.go
 };
 enum { THREAD, PROCESS, GROUP };
 
+struct aim { // targetAim in layout.go
+	u8 slot, follow; // children are of the target, too
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
 	__type(key, struct target);
-	__type(value, u8);
+	__type(value, struct aim);
 } targets SEC(".maps");
 
 struct { // a row of zeros: it is too large for the stack
@@ -212,16 +225,11 @@ struct { // a row of zeros: it is too large for the stack
 	__type(value, struct row);
 } blank SEC(".maps");
 
-u64 lost;       // switches that were not reported
-u64 unlisted;   // parts for which there was no room in the table
-u64 unlisted_ns;
-u64 unwatched;  // tasks for which there was no room
-u32 ending;     // waits that go on are accounted as if they ended
-u32 window;     // number of the present one
-u32 groups;     // some targets are control groups
-u32 follow;     // children of watched tasks are watched
+u32 ending;      // waits that go on are accounted as if they ended
+u32 window;      // number of the present one
+u32 groups;      // some targets are control groups
 u32 cpu_count;
-u32 unified;    // control groups are those of version 2
+u32 unified;     // control groups are those of version 2
 u32 have_limits; // some watched task is in a group that has a limit
 
 static long (*bpf_loop)(u32 steps, void *step, void *ctx, u64 flags) = (void *)181;
@@ -233,22 +241,31 @@ INLINE struct cpu *of_cpu(u32 cpu)
 	return bpf_map_lookup_elem(&cpus, &cpu);
 }
 
-// bin is why.Bin.
+INLINE struct totals *of_slot(u32 slot)
+{
+	return bpf_map_lookup_elem(&totals, &slot);
+}
+
+// watch_of is what is known of a task, NULL if it is not watched.
+INLINE struct watch *watch_of(struct task_struct *t)
+{
+	return ours(t)->bpf_storage ? bpf_task_storage_get(&watched, t, NULL, 0) : NULL; // the call takes 10 ns
+}
+
+// bin is why.Bin. The logarithm has no branches: the verifier would follow each.
 INLINE u32 bin(u64 ns)
 {
-	u32 octave = 0;
-	u64 us = ns >> 10;
+	u64 rest = ns >> 10, octave = 0;
 
-	if (!us)
+	if (!rest)
 		return 0;
-	for (u64 rest = us >> 32 ? us >> 32 : us, step = 16; step; step >>= 1) {
-		if (rest >> step) {
-			rest >>= step;
-			octave += step;
-		}
+	for (u32 log = 6; log--;) {
+		u64 less = (1ULL << (1 << log)) - 1 - rest; // its sign says whether rest is larger
+		asm("" : "+r"(less)); // else the compiler makes a branch of it
+		u64 shift = less >> 63 << log;
+		rest >>= shift;
+		octave += shift;
 	}
-	if (us >> 32)
-		octave += 32;
 	u32 b = 1 + 4 * octave + ((ns >> (octave + 8)) & 3);
 	return b < BINS ? b : BINS - 1;
 }
@@ -291,16 +308,20 @@ INLINE u64 throttled_clock(struct cfs_rq___waits *q, u64 now)
 	return sum;
 }
 
-INLINE void read_limits(struct task_struct *t, u64 now, struct limits *l)
+// find_limits reads the limits that a task is below; without l it reports only whether there are some.
+INLINE bool find_limits(struct task_struct *t, u64 now, struct limits *l)
 {
 	struct cfs_rq___waits *q = ours(t)->se.cfs_rq;
 
-	l->n = 0;
+	if (l)
+		l->n = 0;
 	if (!field_exists(q->runtime_enabled))
-		return;
+		return false;
 	struct sched_entity___waits *parent = ours(t)->se.parent;
 	for (int level = 0; level < LEVELS && parent; level++) { // the root group has no limit
 		if (q->runtime_enabled) {
+			if (!l)
+				return true;
 			u32 n = l->n;
 			if (n >= LIMITS)
 				break;
@@ -311,10 +332,19 @@ INLINE void read_limits(struct task_struct *t, u64 now, struct limits *l)
 		q = parent->cfs_rq;
 		parent = parent->parent;
 	}
-	if (!l->n)
-		return;
+	if (!l || !l->n)
+		return false;
 	l->leaf = throttled_clock(ours(t)->se.cfs_rq, now);
-	have_limits = 1;
+	return true;
+}
+
+// read_limits notes where the limits of a task stand.
+INLINE void read_limits(struct watch *w, struct task_struct *t, u64 now, struct limits *l)
+{
+	if (w->walled)
+		find_limits(t, now, l);
+	else
+		l->n = 0;
 }
 
 INLINE void copy_comm(struct name *to, struct task_struct *t)

@@ -7,10 +7,27 @@
 // Functions that are not static are read once by the verifier, not at each call and in each state.
 // They take numbers, and pointers to memory, which it does not know to be there.
 #define ONCE __attribute__((noinline))
-enum { false, true };
+
+// general is the cause as people know it.
+INLINE u32 general(u8 cause)
+{
+	return cause < CAUSES ? cause : KERNEL;
+}
+
+// unlisted counts a part for which there is no room in the table.
+INLINE int unlisted(struct part *p, u32 slot, u64 ns)
+{
+	struct totals *totals = of_slot(slot);
+	if (totals) {
+		count(totals->lost, 1);
+		count(totals->unlisted[general(p->key.cause)], ns);
+	}
+	p->told = p->ns;
+	return 0;
+}
 
 // tell adds a part to the table; ended says that its wait has ended.
-ONCE int tell(struct part *p, u32 ended)
+ONCE int tell(struct part *p, u32 slot, u32 ended)
 {
 	if (!p)
 		return 0;
@@ -20,6 +37,7 @@ ONCE int tell(struct part *p, u32 ended)
 
 	if (!p->ns)
 		return 0;
+	key.slot = slot;
 	void *table = bpf_map_lookup_elem(&tables, &zero);
 	if (!table)
 		return 0;
@@ -30,18 +48,14 @@ ONCE int tell(struct part *p, u32 ended)
 			return 0;
 		bpf_map_update_elem(table, &key, first, BPF_NOEXIST); // another CPU may have added it
 		r = bpf_map_lookup_elem(table, &key);
-		if (!r) {
-			count(unlisted, 1);
-			count(unlisted_ns, ns);
-			return 0;
-		}
+		if (!r)
+			return unlisted(p, slot, ns);
 		r->name = p->name;
 	}
 	count(r->ns, ns);
 	p->told = p->ns;
 	if (!ended)
 		return 0;
-	count(r->waits, 1);
 	if (b < BINS)
 		count(r->bins[b], 1);
 	u64 longest = r->longest;
@@ -70,20 +84,18 @@ ONCE int add_part(struct watch *w, struct key *key, struct name *name, u64 ns)
 			return 0;
 		}
 	}
-	w->rest[key->cause & 7] += ns;
+	w->rest[general(key->cause)] += ns;
 	struct part p = { .key = *key, .ns = ns, .name = *name };
-	tell(&p, true);
+	tell(&p, w->slot, true);
 	return 0;
 }
 
-struct walk { // along the stays of a CPU, from the last one back
-	struct cpu *c;
-	struct watch *w;
-	u64 from, to; // what is still to be split
+struct cut { // what a piece of a wait is cut into, along the stays of a CPU, from the last one back
+	u64 from, to; // what is still to be cut
 	u64 end;      // of the stay that is looked at
 	u64 irq, softirq, steal;
 	u32 irq_longest, irq_id, softirq_longest, softirq_id;
-	u32 head, tgid;
+	u64 tgid;
 };
 
 INLINE u64 share(u64 ns, u64 part, u64 whole)
@@ -93,7 +105,7 @@ INLINE u64 share(u64 ns, u64 part, u64 whole)
 
 // interrupted takes out of a part of a stay what interrupts and the hypervisor had of it: their
 // share of the stay, since it is not known when they came.
-INLINE u64 interrupted(struct walk *x, struct stay *s, u64 ns)
+INLINE u64 interrupted(struct cut *x, struct stay *s, u64 ns)
 {
 	u64 length = s->start ? x->end - s->start : ns;
 	u64 irq = share(s->irq_ns, ns, length), softirq = share(s->softirq_ns, ns, length), steal = share(s->steal_ns, ns, length);
@@ -131,9 +143,20 @@ INLINE u8 cause_of(struct stay *s, u32 tgid)
 	return s->policy == SCHED_FIFO || s->policy == SCHED_RR || s->policy == SCHED_DEADLINE ? REALTIME : NEIGHBOUR;
 }
 
-static long step(u32 i, struct walk *x)
+// lose counts what was not seen, or had no room.
+ONCE int lose(u32 slot)
 {
-	struct stay *s = &x->c->ring[(x->head - i) & (STAYS - 1)];
+	struct totals *totals = of_slot(slot);
+	if (totals)
+		count(totals->lost, 1);
+	return 0;
+}
+
+// cut_stay adds what a wait has of a stay; it returns whether that was the last one.
+ONCE int cut_stay(struct watch *w, struct cut *x, struct stay *s)
+{
+	if (!w || !x || !s)
+		return 1;
 	u64 start = s->start, from = start > x->from ? start : x->from;
 	struct name name = {};
 
@@ -151,27 +174,40 @@ static long step(u32 i, struct walk *x)
 		key.policy = s->policy;
 		key.priority = s->priority;
 		name = s->name;
+	} else if (s->occupant == UNSEEN && !s->told) {
+		s->told = 1;
+		lose(w->slot);
 	}
-	add_part(x->w, &key, &name, ns - taken);
+	add_part(w, &key, &name, ns - taken);
 	x->to = from;
 	x->end = start;
 	return from <= x->from;
 }
 
-INLINE void add_nameless(struct watch *w, u8 cause, u8 interrupt, u32 id, u64 ns)
+struct walk {
+	struct cpu *c;
+	struct watch *w;
+	struct cut cut;
+	u64 head;
+};
+
+static long step(u32 i, struct walk *x)
 {
-	struct key key = { .cause = cause, .interrupt = interrupt, .id = id };
+	return cut_stay(x->w, &x->cut, &x->c->ring[(x->head - i) & (STAYS - 1)]) & 1;
+}
+
+INLINE void add_nameless(struct watch *w, u8 cause, u32 id, u64 ns)
+{
+	struct key key = { .cause = cause, .id = id };
 	struct name nobody = {};
 	add_part(w, &key, &nobody, ns);
 }
 
-// limit_of is for how long a limit kept a task off the CPU since its wait began, and notes whose.
-INLINE u64 limit_of(struct watch *w, struct task_struct *t, u64 now)
+// whose_limit notes whose limit kept a task off the CPU between begun and fresh, and returns for how
+// long some did.
+ONCE u64 whose_limit(struct watch *w)
 {
-	if (!w->limited || !w->begun.n)
-		return 0;
-	read_limits(t, now, &w->fresh);
-	if (w->fresh.n != w->begun.n || w->fresh.leaf <= w->begun.leaf)
+	if (!w || w->fresh.n != w->begun.n || w->fresh.leaf <= w->begun.leaf)
 		return 0;
 	// A queue's clock also runs for the limits above it.
 	s64 best = -1, above = 0;
@@ -188,32 +224,58 @@ INLINE u64 limit_of(struct watch *w, struct task_struct *t, u64 now)
 	return w->fresh.leaf - w->begun.leaf;
 }
 
-// take_limit puts the time of a limit in place of what else happened: nothing first, then
-// others, and last those of its own group, who cannot run meanwhile.
-ONCE int take_limit(struct watch *w, u64 own, u64 ns)
+// limit_of is for how long a limit kept a task off the CPU since its wait began, and notes whose.
+INLINE u64 limit_of(struct watch *w, struct task_struct *t, u64 now)
 {
+	if (!w->limited || !w->begun.n)
+		return 0;
+	find_limits(t, now, &w->fresh);
+	return whose_limit(w);
+}
+
+// turn is when a part makes room for a limit: nothing first, then others, and last those of its own
+// group, who cannot run meanwhile.
+INLINE u32 turn_of(struct part *p, u64 own)
+{
+	u8 cause = p->key.cause;
+	if (cause == WAKING || cause == UNKNOWN)
+		return 0;
+	return cause == SELF || p->key.group == own ? 2 : 1;
+}
+
+// take_turn takes time of the parts that make room in a turn.
+ONCE u64 take_turn(struct watch *w, u64 own, u64 ns, u32 turn)
+{
+	u64 taken = 0;
+
 	if (!w)
 		return 0;
-	u64 taken = 0;
+	for (u32 i = 0; i < PARTS && i < w->used; i++) {
+		struct part *p = &w->parts[i];
+		u64 cut = p->ns - p->told;
+		if (p->key.cause == LIMIT || turn_of(p, own) != turn)
+			continue;
+		if (cut > ns - taken)
+			cut = ns - taken;
+		p->ns -= cut;
+		taken += cut;
+	}
+	return taken;
+}
+
+// take_limit puts the time of a limit in place of what else happened.
+ONCE int take_limit(struct watch *w, u64 own, u64 ns)
+{
+	u64 left = ns;
+
+	if (!w)
+		return 0;
+	left -= take_turn(w, own, left, 0);
+	left -= take_turn(w, own, left, 1);
+	left -= take_turn(w, own, left, 2);
 	struct name nobody = {};
 	struct key key = { .cause = LIMIT, .group = w->limit_group };
-
-	for (u32 pass = 0; pass < 3; pass++) {
-		for (u32 i = 0; i < PARTS && i < w->used; i++) {
-			struct part *p = &w->parts[i];
-			u8 cause = p->key.cause;
-			u32 turn = cause == WAKING || cause == UNKNOWN ? 0 : cause == SELF || p->key.group == own ? 2 : 1;
-			u64 cut = p->ns - p->told;
-			if (turn != pass || cause == LIMIT)
-				continue;
-			if (cut > ns)
-				cut = ns;
-			p->ns -= cut;
-			ns -= cut;
-			taken += cut;
-		}
-	}
-	return add_part(w, &key, &nobody, taken);
+	return add_part(w, &key, &nobody, ns - left);
 }
 
 // split adds a piece of a wait, up to now on the queue of a CPU, to its parts.
@@ -221,17 +283,43 @@ ONCE int split(struct cpu *c, struct watch *w, u32 tgid, u64 now, u64 ns)
 {
 	if (!c || !w)
 		return 0;
-	struct walk x = { .c = c, .w = w, .from = now - ns, .to = now, .end = now, .head = c->head, .tgid = tgid };
+	struct walk x = { .c = c, .w = w, .head = c->head, .cut = { .from = now - ns, .to = now, .end = now, .tgid = tgid } };
 
 	w->waited += ns;
 	bpf_loop(STAYS, step, &x, 0);
-	if (x.to > x.from)
-		add_nameless(w, UNKNOWN, NO_INTERRUPT, 0, x.to - x.from);
-	if (!(x.irq | x.softirq | x.steal))
+	struct cut *cut = &x.cut;
+	if (cut->to > cut->from)
+		add_nameless(w, UNKNOWN, 0, cut->to - cut->from);
+	if (!(cut->irq | cut->softirq | cut->steal))
 		return 0;
-	add_nameless(w, KERNEL, IRQ, x.irq_id, x.irq);
-	add_nameless(w, KERNEL, SOFTIRQ, x.softirq_id, x.softirq);
-	add_nameless(w, HOST, NO_INTERRUPT, 0, x.steal);
+	add_nameless(w, IRQ, cut->irq_id, cut->irq);
+	add_nameless(w, SOFTIRQ, cut->softirq_id, cut->softirq);
+	add_nameless(w, HOST, 0, cut->steal);
+	return 0;
+}
+
+// note_longest keeps a wait that has ended, if it is the longest of its span.
+ONCE int note_longest(struct longest *l, struct watch *w, u32 tid, u32 cpu, u64 end)
+{
+	if (!l || !w)
+		return 0;
+	for (int try = 0; try < 32; try++) { // another CPU has it for some 100 ns
+		if (w->waited <= l->ns)
+			return 0;
+		if (__sync_val_compare_and_swap(&l->busy, 0, 1))
+			continue;
+		if (w->waited > l->ns) {
+			l->ns = w->waited;
+			l->end = end;
+			l->tid = tid;
+			l->cpu = cpu;
+			l->used = w->used;
+			__builtin_memcpy(l->rest, w->rest, sizeof(l->rest));
+			__builtin_memcpy(l->parts, w->parts, sizeof(l->parts));
+		}
+		__sync_lock_test_and_set(&l->busy, 0);
+		return 0;
+	}
 	return 0;
 }
 
@@ -246,23 +334,12 @@ ONCE int finish(struct totals *totals, struct watch *w, u32 tid, u32 cpu, u64 en
 	if (!ns)
 		return 0;
 	if (b < BINS)
-		totals->bins[w->preempted & 1][b]++;
-	struct longest *l = &totals->longest[window & 1];
-	if (l->window != window) {
-		l->window = window;
-		l->ns = 0;
-	}
-	if (ns > l->ns) {
-		l->ns = ns;
-		l->end = end;
-		l->tid = tid;
-		l->cpu = cpu;
-		l->used = w->used;
-		__builtin_memcpy(l->rest, w->rest, sizeof(l->rest));
-		__builtin_memcpy(l->parts, w->parts, sizeof(l->parts));
-	}
+		count(totals->bins[w->preempted & 1][b], 1);
+	struct longest *l = &totals->spans[window & 1].longest;
+	if (ns > l->ns)
+		note_longest(l, w, tid, cpu, end);
 	for (u32 i = 0; i < PARTS && i < w->used; i++)
-		tell(&w->parts[i], true);
+		tell(&w->parts[i], w->slot, true);
 	if (w->used == PARTS)
 		__builtin_memset(w->rest, 0, sizeof(w->rest));
 	w->waited = 0;
@@ -307,10 +384,11 @@ INLINE bool online(struct cpu *c)
 	return yes;
 }
 
-static long look(u32 cpu, struct search *x)
+// look_at notes for how long a CPU was idle.
+ONCE int look_at(struct search *x, u32 cpu)
 {
 	struct cpu *c = of_cpu(cpu);
-	if (!c)
+	if (!c || !x)
 		return 1;
 	u64 since = c->idle_since, ns = both(x->from, x->to, c->idle_from, c->idle_to);
 	ns += since ? both(x->from, x->to, since, x->to) : 0;
@@ -331,6 +409,11 @@ static long look(u32 cpu, struct search *x)
 	return 0;
 }
 
+static long look(u32 cpu, struct search *x)
+{
+	return look_at(x, cpu) & 1;
+}
+
 INLINE u64 cpuset_of(struct task_struct *t)
 {
 	if (!controller_exists(cpuset_cgrp_id))
@@ -344,11 +427,14 @@ INLINE u64 cpuset_of(struct task_struct *t)
 	return (u64)css + field_offset(((struct cpuset___array *)0)->effective_cpus);
 }
 
-INLINE void leave_out(u32 cpu, u64 ns)
+// leave_out notes a CPU that was idle and excluded.
+ONCE int leave_out(struct totals *totals, u32 cpu)
 {
-	struct cpu *c = of_cpu(cpu);
-	if (c && ns)
-		count(c->left_out, ns);
+	u32 word = cpu / 64;
+
+	if (totals && word < WORDS)
+		__sync_fetch_and_or(&totals->spans[window & 1].idle[word], 1ULL << (cpu & 63));
+	return 0;
 }
 
 enum { SHORT = 20000 }; // ns; for shorter waits nobody looks elsewhere
@@ -362,14 +448,15 @@ static __attribute__((noinline)) void find_idle(struct totals *totals, struct ta
 	struct search x = { .from = from, .to = to, .own = cpu, .mask = (u64)&t->cpus_mask, .cpuset = cpuset_of(t) };
 	bpf_loop(cpu_count, look, &x, 0);
 	u64 covered = x.best[MISSED];
-	totals->avoidable[MISSED] += covered;
+	if (covered)
+		count(totals->avoidable[MISSED], covered);
 	if (x.best[BY_MASK] > covered) {
-		totals->avoidable[BY_MASK] += x.best[BY_MASK] - covered;
-		leave_out(x.where[BY_MASK], x.best[BY_MASK] - covered);
+		count(totals->avoidable[BY_MASK], x.best[BY_MASK] - covered);
+		leave_out(totals, x.where[BY_MASK]);
 		covered = x.best[BY_MASK];
 	}
 	if (x.best[BY_CPUSET] > covered) {
-		totals->avoidable[BY_CPUSET] += x.best[BY_CPUSET] - covered;
-		leave_out(x.where[BY_CPUSET], x.best[BY_CPUSET] - covered);
+		count(totals->avoidable[BY_CPUSET], x.best[BY_CPUSET] - covered);
+		leave_out(totals, x.where[BY_CPUSET]);
 	}
 }

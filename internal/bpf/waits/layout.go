@@ -27,28 +27,32 @@ type targetID struct { // struct target
 	ID, Kind uint64
 }
 
-// The kinds of interrupts in a rowKey.
+type targetAim struct { // struct aim
+	_            structs.HostLayout
+	Slot, Follow uint8
+}
+
+// Causes that only programs tell apart; both are why.Kernel.
 const (
-	noInterrupt = iota
-	hardInterrupt
+	hardInterrupt = why.Causes + iota
 	softInterrupt
 )
 
 type rowKey struct { // struct key
-	_         structs.HostLayout
-	Group     uint64 // number of the control group
-	ID        uint32 // process, or number of the interrupt
-	Cause     why.Cause
-	Policy    kernel.Policy
-	Priority  uint8
-	Interrupt uint8
+	_        structs.HostLayout
+	Group    uint64 // number of the control group
+	ID       uint32 // process, or number of the interrupt
+	Cause    why.Cause
+	Policy   kernel.Policy
+	Priority uint8
+	Slot     uint8
 }
 
 type rowValue struct { // struct row
-	_                    structs.HostLayout
-	Ns, Waits, LongestNs uint64
-	Name                 [16]byte
-	Bins                 [bins]uint32
+	_             structs.HostLayout
+	Ns, LongestNs uint64
+	Name          [16]byte
+	Bins          [bins]uint32
 }
 
 type waitPart struct { // struct part
@@ -61,18 +65,11 @@ type waitPart struct { // struct part
 type longestWait struct { // struct longest
 	_         structs.HostLayout
 	Ns, EndNs uint64 // the latter of CLOCK_MONOTONIC
-	Window    uint32
+	_         uint32
 	TID       kernel.TID
 	CPU, Used uint32
 	Rest      [why.Causes]uint64
 	Parts     [maxParts]waitPart
-}
-
-// atLeast takes the longer one, if it is of the window.
-func (l *longestWait) atLeast(of *[2]longestWait, window uint32) {
-	if one := &of[window&1]; one.Window == window && one.Ns > l.Ns {
-		*l = *one
-	}
 }
 
 // Why a task did not run on an idle CPU.
@@ -83,34 +80,48 @@ const (
 	excluded
 )
 
-type totals struct { // struct totals
+type spanTotals struct { // struct span
+	_          structs.HostLayout
+	Idle       [16]uint64 // a bit for each CPU
+	Threads, _ uint32
+	Longest    longestWait
+}
+
+type slotSums struct { // struct totals, up to its spans
 	_                structs.HostLayout
 	RanNs            uint64
 	AvoidableNs      [excluded]uint64
-	Woken, Preempted [bins]uint64
-	Longest          [2]longestWait // of even and odd windows
+	Lost             uint64
+	UnlistedNs       [why.Causes]uint64
+	Woken, Preempted [bins]uint32
+	Live, _          uint32
+}
+
+type slotTotals struct { // struct totals
+	_ structs.HostLayout
+	slotSums
+	Spans [2]spanTotals // of even and odd windows
 }
 
 // addTo adds what has come since.
-func (t *totals) addTo(o *why.Observation, before *totals) {
+func (t *slotSums) addTo(o *why.Observation, before *slotSums) {
 	o.Ran += time.Duration(t.RanNs - before.RanNs)
+	o.Lost += t.Lost - before.Lost
 	for i, sum := range []*time.Duration{missed: &o.Avoidable.Missed, byMask: &o.Avoidable.Mask, byCpuset: &o.Avoidable.Cpuset} {
 		*sum += time.Duration(t.AvoidableNs[i] - before.AvoidableNs[i])
 	}
+	for cause, ns := range t.UnlistedNs {
+		if ns -= before.UnlistedNs[cause]; ns > 0 {
+			o.By = append(o.By, why.Waited{By: why.By{Cause: why.Cause(cause)}, Time: time.Duration(ns)})
+		}
+	}
 	for i := range bins {
-		o.Woken[i] += t.Woken[i] - before.Woken[i]
-		o.Preempted[i] += t.Preempted[i] - before.Preempted[i]
+		o.Woken[i] += uint64(t.Woken[i] - before.Woken[i])
+		o.Preempted[i] += uint64(t.Preempted[i] - before.Preempted[i])
 	}
 }
 
 type cpuHead struct { // struct cpu, without what only the programs need
-	_ structs.HostLayout
-	totals
-	CostNs, LeftOutNs uint64
-}
-
-type openWaits struct { // struct open_waits, without what only the programs need
-	_ structs.HostLayout
-	totals
-	Threads, Window uint32 // the latter as in a longestWait
+	_      structs.HostLayout
+	CostNs uint64
 }

@@ -166,8 +166,9 @@ func watch(t *testing.T, c *child, span time.Duration, meanwhile func()) (o why.
 	time.Sleep(time.Until(until))
 	c.hold(t, true)
 	after := c.delay(t)
-	o, err := w.Read()
+	all, err := w.Read()
 	require.NoError(t, err)
+	o = all[0]
 	t.Logf("waited %v, ran %v of %v; lost %d, cost %v", o.Waited, o.Ran, o.Span, o.Lost, o.Cost)
 	for _, by := range o.By[:min(8, len(o.By))] {
 		t.Logf("  %v %s %q %d: %v in %d", by.Cause, by.Group, by.Command, by.PID, by.Time, by.Waits)

@@ -23,11 +23,11 @@ type names struct {
 
 func (n *names) by(k rowKey, name [16]byte) why.By {
 	by := why.By{Cause: k.Cause, Group: n.groups.Path(k.Group), Policy: k.Policy, Priority: int(k.Priority)}
-	switch k.Interrupt {
+	switch k.Cause {
 	case hardInterrupt:
-		by.Command = "irq " + n.line(k.ID)
+		by.Cause, by.Command = why.Kernel, "irq "+n.line(k.ID)
 	case softInterrupt:
-		by.Command = "softirq " + softIRQ(k.ID)
+		by.Cause, by.Command = why.Kernel, "softirq "+softIRQ(k.ID)
 	default:
 		comm, _, _ := bytes.Cut(name[:], []byte{0})
 		by.Command, by.PID = string(comm), kernel.TID(k.ID)

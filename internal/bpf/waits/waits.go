@@ -6,7 +6,6 @@ package waits
 import (
 	_ "embed" // the object
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
 	"sync"
@@ -17,7 +16,6 @@ import (
 	"github.com/cilium/ebpf/link"
 
 	"piton/internal/bpf/object"
-	"piton/internal/cpuset"
 	"piton/internal/feature"
 	"piton/internal/kernel"
 	"piton/internal/why"
@@ -36,39 +34,41 @@ type Targets struct {
 	Children  bool         // and all that these start later
 }
 
-// Watcher watches tasks until Close. It costs some 100 ns for each context switch of the machine.
-// Safe for concurrent use.
+// Watcher watches the tasks of targets until Close. It costs some 100 ns for each context switch of
+// the machine. Safe for concurrent use.
 type Watcher struct {
 	object.Object
 	groups  *object.Groups
 	seeds   *link.Iter
 	limited bool // wakeups are hooked
 	window  uint32
-	since   time.Duration // CLOCK_MONOTONIC
-	cpus    []cpuHead     // at the last Read
-	open    openWaits     // at the last Read
 	keys    []rowKey
 	rows    []rowValue
 
-	unlistedNs uint64        // at the last Read
-	walked     time.Duration // CPU time since Open
-	told       time.Duration // and of it at the last Read
+	slots  [slotCount]slot
+	order  []*slot // those of the targets
+	aims   map[targetID]targetAim
+	spent  spent
+	walked time.Duration // CPU time since Open
 
 	once          sync.Once
 	stop, stopped chan struct{}
 }
 
 // Open begins to watch. An error that Is feature.ErrNotSupported says what is missing.
-func Open(targets Targets) (*Watcher, error) {
-	w := &Watcher{keys: make([]rowKey, object.DrainChunk), rows: make([]rowValue, object.DrainChunk)}
+func Open(targets ...Targets) (*Watcher, error) {
+	w := &Watcher{keys: make([]rowKey, object.DrainChunk), rows: make([]rowValue, object.DrainChunk), aims: map[targetID]targetAim{}}
 	s := object.Subject{What: what, Compiled: compiled, Programs: []string{"waits_irq_done", "waits_irq", "waits_soft_done",
 		"waits_softirq", "waits_move", "waits_switch", "waits_fork"}}
-	err := w.Object.Open(s, func() error { return w.prepare(targets) })
+	if len(targets) > 1 {
+		s.Room = roomOfMany
+	}
+	err := w.Object.Open(s, w.prepare)
 	if err == nil { // after the programs are hooked, so that no wait is missed
 		err = w.Use(w.seed)
 	}
 	if err == nil {
-		_, err = w.Read()
+		err = w.Watch(targets...)
 	}
 	if err != nil {
 		w.Object.Close()
@@ -78,6 +78,9 @@ func Open(targets Targets) (*Watcher, error) {
 	go w.keepUp()
 	return w, nil
 }
+
+// roomOfMany is how many rows a table has for several targets: 2 MB of kernel memory, twice.
+const roomOfMany = 4096
 
 // explain says what is missing where the verifier does not: a kernel that does not tell programs
 // the state that a task is switched out in.
@@ -119,26 +122,13 @@ func (w *Watcher) keepUp() {
 	}
 }
 
-func (w *Watcher) prepare(targets Targets) (err error) {
+func (w *Watcher) prepare() (err error) {
 	if w.groups, err = object.FindGroups("cpu"); err != nil {
 		return err
 	}
-	ids, err := w.targets(targets)
-	if err != nil {
-		return err
-	}
-	if most := w.Objects.Maps["targets"].MaxEntries(); len(ids) > int(most) {
-		return fmt.Errorf("%d targets are more than the %d that can be watched; watch their control group instead", len(ids), most)
-	}
-	for _, id := range ids {
-		if err := w.Objects.Maps["targets"].Put(id, uint8(1)); err != nil {
-			return err
-		}
-	}
-	w.cpus = make([]cpuHead, w.Objects.Maps["cpus"].MaxEntries())
 	w.window = 1
 	for name, value := range map[string]uint32{
-		"cpu_count": uint32(len(w.cpus)), "groups": uint32(len(targets.Groups)), "follow": flag(targets.Children), "unified": flag(w.groups.Mount.Unified), "window": w.window,
+		"cpu_count": w.Objects.Maps["cpus"].MaxEntries(), "unified": flag(w.groups.Mount.Unified), "window": w.window,
 	} {
 		if err := w.Objects.Variables[name].Set(value); err != nil {
 			return err
@@ -154,8 +144,8 @@ func (w *Watcher) prepare(targets Targets) (err error) {
 // seed lets the program find who is on the CPUs already.
 func (w *Watcher) seed() error {
 	const onCPU = 1 // BPF_F_TEST_RUN_ON_CPU
-	for cpu := range w.cpus {
-		_, err := w.Objects.Programs["waits_seed"].Run(&ebpf.RunOptions{Flags: onCPU, CPU: uint32(cpu)})
+	for cpu := range w.Objects.Maps["cpus"].MaxEntries() {
+		_, err := w.Objects.Programs["waits_seed"].Run(&ebpf.RunOptions{Flags: onCPU, CPU: cpu})
 		if err != nil && !errors.Is(err, syscall.ENXIO) { // of one that is offline
 			return err
 		}
@@ -168,23 +158,6 @@ func flag(yes bool) uint32 {
 		return 1
 	}
 	return 0
-}
-
-func (w *Watcher) targets(targets Targets) (ids []targetID, err error) {
-	for _, tid := range targets.Threads {
-		ids = append(ids, targetID{ID: uint64(tid), Kind: targetThread})
-	}
-	for _, tid := range targets.Processes {
-		ids = append(ids, targetID{ID: uint64(tid), Kind: targetProcess})
-	}
-	for _, path := range targets.Groups {
-		id, err := w.groups.Number(path)
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, targetID{ID: id, Kind: targetGroup})
-	}
-	return ids, nil
 }
 
 // settle finds tasks to watch, and has the waits that go on accounted up to now.
@@ -215,27 +188,26 @@ func (w *Watcher) walk() error {
 	return err
 }
 
-// Read is what happened since the last Read, or Open. A wait that goes on is told as if it ended,
-// and counts again, with the rest of it, in the next. Read takes some milliseconds and sleeps.
-func (w *Watcher) Read() (o why.Observation, err error) {
+// Read is what happened since the last Read, or since it is watched, for each target in their order;
+// the cost is that of all. A wait that goes on is told as if it ended, and counts again, with the
+// rest of it, in the next. Read takes some milliseconds and sleeps.
+func (w *Watcher) Read() (all []why.Observation, err error) {
 	err = w.Use(func() error {
 		if err := w.settleAll(); err != nil {
 			return err
 		}
-		now := kernel.Monotonic()
-		o.Span, w.since = now-w.since, now
-		ended := w.window
-		w.window++
-		if err := w.Objects.Variables["window"].Set(w.window); err != nil {
+		if err := w.drain(); err != nil {
 			return err
 		}
-		table, err := w.Tables.Exchange()
-		if err != nil {
-			return err
+		for _, s := range w.order {
+			all = append(all, s.observed(&w.spent))
 		}
-		return w.collect(&o, table, ended)
+		for _, s := range w.order { // one may stand there twice
+			s.begin(&w.spent)
+		}
+		return nil
 	})
-	return o, err
+	return all, err
 }
 
 // settleAll settles waits as if they ended, and counts the watched threads.
@@ -248,90 +220,51 @@ func (w *Watcher) settleAll() error {
 	return errors.Join(err, ending.Set(uint32(0)))
 }
 
-func (w *Watcher) collect(o *why.Observation, table *ebpf.Map, window uint32) error {
+// drain takes what programs wrote since the last time.
+func (w *Watcher) drain() error {
+	ended := w.window
+	w.window++
+	if err := w.Objects.Variables["window"].Set(w.window); err != nil {
+		return err
+	}
+	table, err := w.Tables.Exchange()
+	if err != nil {
+		return err
+	}
 	n := names{groups: w.groups}
-	err := object.Drain(table, w.keys, w.rows, func(k rowKey, v rowValue) {
-		waited := why.Waited{By: n.by(k, v.Name), Time: time.Duration(v.Ns), Waits: v.Waits, Longest: time.Duration(v.LongestNs)}
-		for i, count := range v.Bins {
-			waited.Bins[i] = uint64(count)
-		}
-		o.By = append(o.By, waited)
-	})
+	err = object.Drain(table, w.keys, w.rows, func(k rowKey, v rowValue) { w.slots[k.Slot].add(&n, k, &v) })
 	if err != nil {
 		return err
 	}
-	if err := w.addTotals(o, &n, window); err != nil {
-		return err
-	}
-	if err := w.addLost(o); err != nil {
-		return err
-	}
-	o.Cost, w.told = o.Cost+w.walked-w.told, w.walked
-	why.SortWaited(o.By)
-	for i := range o.By {
-		o.Waited += o.By[i].Time
-	}
-	return nil
-}
-
-// addTotals adds what each CPU counted, and the walk.
-func (w *Watcher) addTotals(o *why.Observation, n *names, window uint32) error {
-	var worst longestWait
-	var idle []cpuset.CPU
-	cpus, err := w.Objects.Maps["cpus"].Memory()
+	totals, err := w.Objects.Maps["totals"].Memory()
 	if err != nil {
 		return err
 	}
-	for i := range w.cpus {
-		var now cpuHead
-		if _, err := cpus.ReadAt(object.BytesOf(&now), int64(i)*int64(w.Objects.Maps["cpus"].ValueSize())); err != nil {
+	for i := range w.slots {
+		if err := w.slots[i].drain(totals, ended, &n); err != nil {
 			return err
 		}
-		before := &w.cpus[i]
-		now.addTo(o, &before.totals)
-		worst.atLeast(&now.Longest, window)
-		o.Cost += time.Duration(now.CostNs - before.CostNs)
-		if now.LeftOutNs > before.LeftOutNs {
-			idle = append(idle, cpuset.CPU(i))
-		}
-		*before = now
 	}
-	o.Avoidable.Idle = cpuset.Of(idle...)
-	open, err := w.Objects.Maps["open_waits"].Memory()
+	return w.spend()
+}
+
+// spend reads what watching takes.
+func (w *Watcher) spend() error {
+	cpus := w.Objects.Maps["cpus"]
+	memory, err := cpus.Memory()
 	if err != nil {
 		return err
 	}
-	now := openWaits{}
-	if _, err := open.ReadAt(object.BytesOf(&now), 0); err != nil {
-		return err
-	}
-	now.addTo(o, &w.open.totals)
-	worst.atLeast(&now.Longest, window)
-	o.Threads = int(now.Threads)
-	w.open = now
-	o.Longest = n.longest(&worst)
-	return nil
-}
-
-// addLost adds what had no room, or was not seen.
-func (w *Watcher) addLost(o *why.Observation) error {
-	var unlisted, unwatched, unlistedNs uint64
-	v := w.Objects.Variables
-	for name, into := range map[string]*uint64{"unlisted": &unlisted, "unwatched": &unwatched, "unlisted_ns": &unlistedNs} {
-		if err := v[name].Get(into); err != nil {
+	now := spent{at: kernel.Monotonic(), cost: w.walked}
+	for i := range cpus.MaxEntries() {
+		var head cpuHead
+		if _, err := memory.ReadAt(object.BytesOf(&head), int64(i)*int64(cpus.ValueSize())); err != nil {
 			return err
 		}
+		now.cost += time.Duration(head.CostNs)
 	}
 	stats, err := w.Objects.Programs["waits_switch"].Stats()
-	if err != nil {
-		return err
-	}
-	if o.Lost, err = w.LostSince("lost", unlisted+unwatched+stats.RecursionMisses); err != nil {
-		return err
-	}
-	if grown := unlistedNs - w.unlistedNs; grown > 0 {
-		o.By = append(o.By, why.Waited{Time: time.Duration(grown)})
-	}
-	w.unlistedNs = unlistedNs
-	return nil
+	now.misses = stats.RecursionMisses
+	w.spent = now
+	return err
 }

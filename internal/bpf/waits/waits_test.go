@@ -200,7 +200,8 @@ func TestTargets(t *testing.T) {
 func readSoon(t *testing.T, targets Targets) (why.Observation, error) {
 	w := need(t, targets)
 	time.Sleep(100 * time.Millisecond)
-	return w.Read()
+	all, err := w.Read()
+	return all[0], err
 }
 
 // A wait that goes on is told so far, and the rest of it later.
@@ -218,8 +219,9 @@ func TestOpenWaits(t *testing.T) {
 	for range 3 {
 		time.Sleep(100 * time.Millisecond)
 		least = time.Since(opened)
-		o, err := w.Read()
+		all, err := w.Read()
 		require.NoError(t, err)
+		o := all[0]
 		assert.Positive(t, o.Waited+o.Ran)
 		told += o.Waited + o.Ran // it always does either
 	}

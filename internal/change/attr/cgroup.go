@@ -10,7 +10,6 @@ import (
 
 	"piton/internal/change/attr/share"
 	"piton/internal/kernel"
-	"piton/internal/kernel/tree"
 	"piton/internal/pattern"
 	"piton/internal/procfs"
 )
@@ -275,7 +274,7 @@ func (o Object) Group() string {
 
 // riskShare says whose share a change is, and what may decide otherwise.
 func riskShare(v *View, c Change) {
-	n := processesBelow(filepath.Join(v.Proc.Root(), path.Dir(c.Path)))
+	n := len(procfs.GroupProcesses(filepath.Join(v.Proc.Root(), path.Dir(c.Path))))
 	whose := fmt.Sprintf("%d processes: all of them get", n)
 	if n == 1 {
 		whose = "1 process: it gets"
@@ -288,16 +287,6 @@ func riskShare(v *View, c Change) {
 	if name := v.ext(); name != "" {
 		v.Warn(Note, "the sched_ext scheduler %s is in force: it decides whether the %s counts", name, c.Attribute.Title())
 	}
-}
-
-// processesBelow counts the processes of a group and of those inside it.
-func processesBelow(dir string) int {
-	data, _ := procfs.ReadFile(filepath.Join(dir, "cgroup.procs")) // none of a group that was removed meanwhile
-	n := len(strings.Fields(string(data)))
-	for _, below := range tree.Glob(dir, "*/cgroup.procs") {
-		n += processesBelow(filepath.Dir(below))
-	}
-	return n
 }
 
 // groupID tells a group from a later one with its path; "" if there is none.

@@ -19,11 +19,62 @@ type Source interface {
 // OpenSource opens the source that knows causes; its error says what is lacking. Tests put in
 // another.
 var OpenSource = func(t watch.Targets) (Source, error) {
-	of := waits.Targets{Processes: t.IDs, Children: t.Scope == watch.Tree}
-	if t.Scope == watch.Thread {
-		of = waits.Targets{Threads: t.IDs}
+	many, err := OpenMany(t)
+	if err != nil {
+		return nil, err
 	}
-	return waits.Open(of)
+	return one{many}, nil
+}
+
+// one is a source of one target.
+type one struct{ Many }
+
+// Read is what happened since the last one.
+func (o one) Read() (of why.Observation, err error) {
+	all, err := o.Many.Read()
+	if err == nil {
+		of = all[0]
+	}
+	return of, err
+}
+
+// Many knows what the waits of several targets were for; package waits says of a task of more than
+// one whose it is.
+type Many interface {
+	Watch(targets ...watch.Targets) error // others from now on; those that stay go on
+	Read() ([]why.Observation, error)     // since the last Read or Watch, for each target
+	Close()
+}
+
+// MostOfMany is how many targets it takes.
+const MostOfMany = waits.MostTargets
+
+// OpenMany opens one; its error says what is lacking. Tests put in another.
+var OpenMany = func(targets ...watch.Targets) (Many, error) {
+	w, err := waits.Open(inKernel(targets)...)
+	if err != nil {
+		return nil, err
+	}
+	return many{w}, nil
+}
+
+type many struct{ *waits.Watcher }
+
+// Watch is that of the watcher.
+func (m many) Watch(targets ...watch.Targets) error { return m.Watcher.Watch(inKernel(targets)...) }
+
+// inKernel are targets as the watcher takes them.
+func inKernel(targets []watch.Targets) (out []waits.Targets) {
+	for _, t := range targets {
+		of := waits.Targets{Groups: t.Groups, Children: t.Scope == watch.Tree}
+		if t.Scope == watch.Thread {
+			of.Threads = t.IDs
+		} else {
+			of.Processes = t.IDs
+		}
+		out = append(out, of)
+	}
+	return out
 }
 
 // Session observes one target until Close.
