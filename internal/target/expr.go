@@ -40,6 +40,7 @@ type Expr struct {
 	needs  bool                   // it needs the full Identity
 	owner  bool                   // it is by owner, so kernel threads do not count
 	user   string                 // whose tasks it means
+	group  string                 // the control group that it means
 	single bool                   // it means threads one by one, first threads too
 	// pattern tells that tasks are meant by what they have in common, not by name.
 	pattern bool
@@ -215,6 +216,9 @@ func parseUser(text, name string) (Expr, error) {
 // both users, as a program that lends its user is nobody's.
 func (e Expr) User() string { return e.user }
 
+// Group is the control group that a target is by, "" for none.
+func (e Expr) Group() string { return e.group }
+
 // ByName reports whether the user has to be looked up.
 func (e Expr) ByName() bool { return e.user != "" && !isNumber(e.user) }
 
@@ -232,7 +236,7 @@ func parseCgroup(text, group string) (Expr, error) {
 		return Expr{}, SyntaxError{text, "a cgroup's path has no .. in it"}
 	}
 	group = path.Clean("/" + group)
-	return Expr{text: text, pattern: true, needs: true, owner: true, match: func(t *sample.Task) bool {
+	return Expr{text: text, group: group, pattern: true, needs: true, owner: true, match: func(t *sample.Task) bool {
 		return t.ID.Cgroup == group || strings.HasPrefix(t.ID.Cgroup, strings.TrimSuffix(group, "/")+"/")
 	}}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"piton/internal/cli/flags"
 	"piton/internal/cli/output"
 	"piton/internal/procfs"
+	"piton/internal/target"
 	"piton/internal/watch"
 	"piton/internal/why"
 	"piton/internal/why/facts"
@@ -26,9 +27,6 @@ type whyOptions struct {
 	length flags.Interval
 	blame  bool
 }
-
-// mostVictims is how many targets --blame takes: each is watched by itself.
-const mostVictims = 16
 
 func newWhy(a *app.App) *cobra.Command {
 	o := whyOptions{length: flags.Interval{Duration: 10 * time.Second, Min: 100 * time.Millisecond, Max: 24 * time.Hour}}
@@ -45,21 +43,29 @@ NOTHING. A second one is the cause of the longest waits, where that is another o
 of VMware know as CPU Ready. What helps is a command of piton, or a sentence.
 avoidable is the waiting while another CPU was idle, at least.
 
-It ends after --for, at ^C, or with the last target, with the answer so far. Where eBPF cannot run, sums, pressure (PSI)
+--blame turns it round: for each offender, whom it kept waiting, each target by itself. Without targets these are the
+services, containers and sessions of the machine, by control group.
+
+A target cgroup:PATH is the group itself: processes count that come later. It ends after --for, at ^C, or with the last target, with the answer so far. Where eBPF cannot run, sums, pressure (PSI)
 and limits come from /proc and the files of control groups, and causes are not known.
 
 ` + flags.TargetHelp + `
-With -o json: a wait line for each cause, then a why line; with --blame a blame line for each offender and target (see
-piton schema).`,
-		Example: "  piton why nginx\n  piton why cgroup:system.slice/nginx.service --for 30s\n  piton why 3641 --tree -o json\n  piton why --blame nginx sshd",
+With -o json: a wait line for each cause, then a why line; with --blame a blame line for each offender and target, then a
+blame_summary (see piton schema).`,
+		Example: "  piton why nginx\n  piton why cgroup:system.slice/nginx.service --for 30s\n  piton why 3641 --tree -o json\n  piton why --blame nginx sshd\n  piton why --blame --for 30s",
 		GroupID: app.GroupLook,
-		Args:    flags.NeedArgs(1, "a target"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runWhy(cmd.Context(), a, args, o) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.blame {
+				return nil
+			}
+			return flags.NeedArgs(1, "a target")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return runWhy(cmd.Context(), a, args, o) },
 	}
 	o.output.AddFlag(cmd.Flags(), output.AsTable, output.AsJSON)
 	o.scope.AddFlags(cmd.Flags())
 	cmd.Flags().Var(&o.length, "for", "observe so long")
-	cmd.Flags().BoolVar(&o.blame, "blame", false, "print who kept the targets waiting, and how long each of them; needs eBPF")
+	cmd.Flags().BoolVar(&o.blame, "blame", false, "print who kept the targets, or all tasks, waiting, and how long each of them; needs eBPF")
 	return cmd
 }
 
@@ -72,50 +78,56 @@ func runWhy(ctx context.Context, a *app.App, words []string, o whyOptions) error
 	if !a.Live() {
 		return errWhyLive
 	}
-	asked := [][]string{words}
-	if o.blame { // each word is a victim of its own
-		asked = nil
-		for _, word := range words {
-			asked = append(asked, []string{word})
-		}
-	}
-	if len(asked) > mostVictims {
-		return exit.Usagef("--blame takes at most %d targets; a control group is one", mostVictims)
-	}
-	var all []*observed
-	var missing error
-	for _, words := range asked {
-		found, unmatched, err := a.Watched(words, o.scope.Value())
-		if err != nil {
-			return err
-		}
-		missing = errors.Join(missing, unmatched)
-		if len(found.IDs) > 0 {
-			all = append(all, &observed{words: words, targets: found})
-		}
-	}
-	if len(all) == 0 {
-		return missing
-	}
-	if missing != nil {
-		missing = exit.With(exit.Some, missing)
-	}
 	ctx, stop := a.Interruptible(ctx)
 	defer stop()
-	if err := observe(ctx, procfs.New(a.HostRoot), o.length.Duration, all); err != nil {
+	if o.blame {
+		return runBlame(ctx, a, words, o)
+	}
+	found, missing, err := whyTargets(a, words, o.scope.Value())
+	if err != nil {
+		return err
+	}
+	seen, target, err := observe(ctx, procfs.New(a.HostRoot), o.length.Duration, found)
+	if err != nil {
 		return err
 	}
 	if a.Signal != 0 {
 		missing = exit.With(128+int(a.Signal), nil)
 	}
-	if o.blame {
-		return errors.Join(printBlame(a, o.output, all), missing)
-	}
-	target := all[0].target
 	target.Name, target.Words, target.Flags = strings.Join(words, " "), words, scopeFlags(o.scope.Value())
-	w := whyAnswer{Answer: why.Explain(all[0].Observation, target), at: time.Now(), code: exit.Code(missing)}
+	w := whyAnswer{Answer: why.Explain(seen, target), at: time.Now(), code: exit.Code(missing)}
 	w.print(a, o.output)
 	return missing
+}
+
+// whyTargets are the tasks that the words mean. A control group is observed as such, so that
+// processes count that come later.
+func whyTargets(a *app.App, words []string, scope change.Scope) (t watch.Targets, missing, err error) {
+	if t, missing, err = a.Watched(words, scope); err != nil || t.Scope == watch.Thread {
+		return t, missing, err
+	}
+	var others []string
+	mount, _ := procfs.New(a.HostRoot).CgroupMount("cpu") // without one they are processes
+	for _, word := range words {
+		e, err := target.Parse(word)
+		if err == nil && e.Group() != "" && len(procfs.GroupProcesses(mount.File(e.Group(), ""))) > 0 {
+			t.Groups = append(t.Groups, e.Group())
+			continue
+		}
+		others = append(others, word)
+	}
+	switch {
+	case t.Groups == nil:
+	case others == nil:
+		t.IDs = nil
+	default:
+		rest, _, err := a.Watched(others, scope)
+		if err != nil { // they match nothing, of which missing tells
+			rest.IDs = nil
+		}
+		t.IDs = rest.IDs
+	}
+	return t, missing, nil
 }
 
 // scopeFlags are the flags of a command that mean a scope.
@@ -129,25 +141,21 @@ func scopeFlags(s change.Scope) []string {
 	return nil
 }
 
-// observed is what was seen of a target, and what is known of it.
-type observed struct {
-	words   []string
-	targets watch.Targets
-	lacking error // why causes are not known
-	session *session.Session
-	why.Observation
-	target *why.Target
+// observe looks at targets until ctx ends, for a length of time, or until none is left.
+func observe(ctx context.Context, fs procfs.FS, length time.Duration, t watch.Targets) (o why.Observation, of *why.Target, err error) {
+	s, err := session.Open(fs, t)
+	if err != nil {
+		return o, nil, err
+	}
+	defer s.Close()
+	if err := while(ctx, length, s.Look); err != nil {
+		return o, nil, err
+	}
+	return s.Take()
 }
 
-// observe looks at targets until ctx ends, for a length of time, or until none is left.
-func observe(ctx context.Context, fs procfs.FS, length time.Duration, all []*observed) (err error) {
-	for _, o := range all {
-		if o.session, err = session.Open(fs, o.targets); err != nil {
-			return err
-		}
-		defer o.session.Close()
-		o.lacking = o.session.Lacking
-	}
+// while waits until ctx ends, for a length of time, or until nothing is left.
+func while(ctx context.Context, length time.Duration, look func() (left bool, err error)) (err error) {
 	end, tick := time.NewTimer(length), time.NewTicker(facts.Every)
 	defer end.Stop()
 	defer tick.Stop()
@@ -158,25 +166,8 @@ func observe(ctx context.Context, fs procfs.FS, length time.Duration, all []*obs
 		case <-end.C:
 			left = false
 		case <-tick.C:
-			left, err = lookAt(all)
-		}
-	}
-	for _, o := range all {
-		if err == nil {
-			o.Observation, o.target, err = o.session.Take()
+			left, err = look()
 		}
 	}
 	return err
-}
-
-// lookAt reports whether a target is left.
-func lookAt(all []*observed) (left bool, err error) {
-	for _, o := range all {
-		one, err := o.session.Look()
-		if err != nil {
-			return false, err
-		}
-		left = left || one
-	}
-	return left, nil
 }

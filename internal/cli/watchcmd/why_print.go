@@ -2,15 +2,11 @@ package watchcmd
 
 import (
 	"bytes"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
-	"piton/internal/chart"
 	"piton/internal/cli/app"
-	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
 	"piton/internal/field"
 	"piton/internal/sample"
@@ -91,67 +87,6 @@ func laidOut(columns []field.Column[page.Row], rows []page.Row, width int) (line
 	}
 	return lines, fits
 }
-
-// blamed is how long one victim waited for one offender.
-type blamed struct {
-	why.Offender
-	why.Kept
-}
-
-// rate is ms waited a second.
-func (k blamed) rate() float64 { return 1000 * k.Kept.Time.Seconds() / max(k.Span.Seconds(), 1e-9) }
-
-// printBlame prints offenders; it needs causes.
-func printBlame(a *app.App, o output.Format, all []*observed) error {
-	var victims []why.Victim
-	for _, v := range all {
-		if v.lacking != nil {
-			return exit.With(exit.NotPermitted, fmt.Errorf("piton why --blame: causes are not known: %w", v.lacking))
-		}
-		victims = append(victims, why.Victim{Name: strings.Join(v.words, " "), Observation: v.Observation})
-	}
-	offenders := why.Blame(victims)
-	switch {
-	case o.JSON():
-		for _, offender := range offenders {
-			for _, kept := range offender.Of {
-				blameList.JSON(a, blamed{offender, kept})
-			}
-		}
-	case len(offenders) == 0:
-		fmt.Fprintln(a, "They waited for nobody.")
-	default:
-		offenderList.First(a, offenders, "offender")
-	}
-	return nil
-}
-
-// perSecond is time waited, in ms a second, as people read it.
-func perSecond(rate float64) string { return chart.Digits(math.Round(10*rate) / 10) }
-
-// whom are the victims of an offender: "131 of web, 40 of sshd".
-func whom(o why.Offender) string {
-	var out []string
-	for _, kept := range o.Of {
-		out = append(out, fmt.Sprintf("%s of %s", perSecond(blamed{o, kept}.rate()), kept.Victim))
-	}
-	return strings.Join(out, ", ")
-}
-
-var offenderList = output.Selection("blame", []field.Column[why.Offender]{
-	output.TableCol("OFFENDER", func(o why.Offender) string { return o.Name }),
-	output.TableCol("CAUSE", func(o why.Offender) string { return o.Cause.String() }),
-	output.TableCol("ms/s", whom)})
-
-var blameList = output.NewList("why", "blame", "how long a target waited for an offender",
-	output.Col("name", "", output.Text, "who had the CPU, or whose limit it is", func(k blamed) any { return k.Name }),
-	output.Col("kind", "", output.Text, "neighbour, real time, kernel, limit", func(k blamed) any { return k.Cause.String() }),
-	output.Col("ms_per_s", "", output.Number, "time that the target waited, a second", func(k blamed) any { return field.Rounded(float32(k.rate())) }),
-	output.Col("victim", "", output.Text, "the target that waited", func(k blamed) any { return k.Victim }),
-	output.Col("ns", "", output.Int, "time that it waited", func(k blamed) any { return int64(k.Kept.Time) }),
-	output.Col("total_ns", "", output.Int, "of all targets", func(k blamed) any { return int64(k.Offender.Time) }),
-	output.Col("cgroup", "", output.MaybeText, "the offender's control group", func(k blamed) any { return field.NonEmpty(k.Group) }),
-	output.Col("pid", "", output.MaybeInt, "a process of it", func(k blamed) any { return field.Known(int(k.PID), k.PID != 0) }))
 
 // ofWaits is a column of what only eBPF measures.
 func ofWaits(name, help string, kind field.Type, value func(w whyAnswer) any) field.Column[whyAnswer] {

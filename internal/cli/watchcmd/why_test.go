@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cli/app"
-	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
 	"piton/internal/field"
 	"piton/internal/kernel"
@@ -111,25 +112,51 @@ func TestObserveEndsWithItsTarget(t *testing.T) {
 	cmd := exec.Command("sleep", "0.3")
 	require.NoError(t, cmd.Start())
 	go func() { _ = cmd.Wait() }()
-	seen := &observed{targets: watch.Targets{IDs: []kernel.TID{kernel.TID(cmd.Process.Pid)}}}
-	require.NoError(t, observe(context.Background(), procfs.New("/"), time.Hour, []*observed{seen}))
+	seen, target, err := observe(context.Background(), procfs.New("/"), time.Hour, watch.Targets{IDs: []kernel.TID{kernel.TID(cmd.Process.Pid)}})
+	require.NoError(t, err)
 	assert.True(t, source.closed)
-	assert.Equal(t, source.Observation, seen.Observation)
-	assert.Empty(t, seen.target.Lacking)
+	assert.Equal(t, source.Observation, seen)
+	assert.Empty(t, target.Lacking)
 
 	session.OpenSource = func(watch.Targets) (session.Source, error) { return nil, errors.New("it needs CAP_BPF") }
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
-	seen = &observed{targets: watch.Targets{IDs: []kernel.TID{kernel.TID(os.Getpid())}}}
-	require.NoError(t, observe(ctx, procfs.New("/"), time.Hour, []*observed{seen}))
-	assert.Equal(t, "it needs CAP_BPF", seen.target.Lacking)
+	seen, target, err = observe(ctx, procfs.New("/"), time.Hour, watch.Targets{IDs: []kernel.TID{kernel.TID(os.Getpid())}})
+	require.NoError(t, err)
+	assert.Equal(t, "it needs CAP_BPF", target.Lacking)
 	assert.Positive(t, seen.Threads)
 	assert.Positive(t, seen.Span)
+}
+
+func TestBlameText(t *testing.T) {
 	var out bytes.Buffer
 	a := &app.App{IO: app.IO{Out: &out}}
-	assert.Equal(t, exit.NotPermitted, exit.Code(printBlame(a, output.Format{}, []*observed{seen})), "without causes there is nobody to blame")
-
-	seen.lacking, seen.words, seen.Observation = nil, []string{"nginx"}, whytest.Observation()
-	require.NoError(t, printBlame(a, output.Format{}, []*observed{seen}))
+	b := blameAnswer{all: []why.Observation{whytest.Observation()}}
+	b.print(a, output.Format{}, []string{"nginx"})
 	assert.Contains(t, out.String(), "OFFENDER            CAUSE      ms/s\ncc1 in job          neighbour  600 of nginx\n")
+	out.Reset()
+	blameAnswer{all: []why.Observation{{}}}.print(a, output.Format{}, []string{"nginx"})
+	assert.Equal(t, "They waited for nobody.\n", out.String())
+
+	of := why.Offender{}
+	for i := range mostKept + 2 {
+		of.Of = append(of.Of, why.Kept{Victim: fmt.Sprint("v", i), Time: time.Second, Span: 10 * time.Second})
+	}
+	assert.Equal(t, "100 of v0, 100 of v1, 100 of v2, 100 of v3, 2 more", whom(of))
+}
+
+// TestMachineVictims are all groups that have an owner of their own, those of most processes first.
+func TestMachineVictims(t *testing.T) {
+	root := t.TempDir()
+	write := func(path, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.Dir(path)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(root, path), []byte(text), 0o644))
+	}
+	write("proc/self/mountinfo", "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
+	write("sys/fs/cgroup/system.slice/a.service/cgroup.procs", "1\n")
+	write("sys/fs/cgroup/system.slice/b.service/cgroup.procs", "2\n")
+	write("sys/fs/cgroup/system.slice/b.service/sub/cgroup.procs", "3\n4\n")
+	names, targets := machineVictims(procfs.New(root))
+	assert.Equal(t, []string{"/", "system.slice", "b.service", "a.service"}, names)
+	assert.Equal(t, []string{"/system.slice/b.service"}, targets[2].Groups)
 }
