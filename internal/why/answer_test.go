@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
 
@@ -29,8 +30,21 @@ func TestVerdicts(t *testing.T) {
 		{"kernel", waited(By{Cause: Kernel, Command: "softirq NET_RX"}, 30*ms), nil, "KERNEL", "the kernel (softirq NET_RX) took 100 % of its waiting."},
 		{"waking", waited(By{Cause: Waking}, 30*ms), nil, "WAKING", "CPUs coming out of idle took 100 % of its waiting."},
 		{"unknown", waited(By{}, 30*ms), nil, "UNKNOWN", "what is not known took 100 % of its waiting."},
-		{"mask", avoidable(Avoidable{Mask: time.Second}), nil, "MASK", "for 50 % of its waiting a CPU was idle that its mask (0-1) excludes."},
-		{"cpuset", avoidable(Avoidable{Cpuset: time.Second}), nil, "MASK", "for 50 % of its waiting a CPU was idle that its cpuset (0-7) excludes."},
+		{"mask", avoidable(Avoidable{Mask: time.Second, Idle: cpuset.Of(5)}), nil, "MASK", "for 50 % of its waiting a CPU was idle that its mask (0-1) excludes."},
+		{"mask of some", avoidable(Avoidable{Mask: time.Second, Idle: cpuset.Of(1)}), func(g *Target) { g.Threads[4].Allowed = cpuset.Of(0) }, "MASK",
+			"for 50 % of its waiting a CPU was idle that the mask (0) of 1 of 5 threads excludes."},
+		{"masks of some", avoidable(Avoidable{Mask: time.Second, Idle: cpuset.Of(1, 2)}), func(g *Target) {
+			g.Threads[3].Allowed, g.Threads[4].Allowed = cpuset.Of(0), cpuset.Of(1)
+			for i := range 3 {
+				g.Threads[i].Allowed = cpuset.Of(1, 2)
+			}
+		}, "MASK", "for 50 % of its waiting a CPU was idle that the masks of 2 of 5 threads exclude."},
+		{"mask of those that ended", avoidable(Avoidable{Mask: time.Second}), nil, "MASK", "for 50 % of its waiting a CPU was idle that the mask of threads that have ended excludes."},
+		{"cpuset", avoidable(Avoidable{Cpuset: time.Second, Idle: cpuset.Of(5)}), func(g *Target) {
+			for i := range g.Threads {
+				g.Threads[i].Cpuset = cpuset.Of(0, 1)
+			}
+		}, "MASK", "for 50 % of its waiting a CPU was idle that its cpuset (0-1) excludes."},
 		{"mostly not by the mask", avoidable(Avoidable{Mask: 999 * ms}), nil, "SELF", "its own threads took 100 % of its waiting."},
 		{"runs", Observation{Span: time.Second, Threads: 1, Ran: 990 * ms, Waited: 4 * ms}, nil, Nothing, "it waited 0.4 % of the time; it runs 99 %."},
 		{"sleeps", Observation{Span: time.Second, Threads: 1, Ran: ms, Waited: 4 * ms}, func(g *Target) { g.Sleeps = "futex_wait" }, Nothing,
@@ -77,11 +91,15 @@ func rare() Observation {
 func TestAvoidableHasACommand(t *testing.T) {
 	g := target(t)
 	g.Flags = []string{"--tree"}
-	o := avoidable(Avoidable{Mask: time.Second})
+	o := avoidable(Avoidable{Mask: time.Second, Idle: cpus(t, "0-2")})
 	assert.Equal(t, none, Explain(o, g).Mask, "the limit is the wall")
 	g.Groups[1].Throttled = 0
 	assert.Equal(t, "piton pin nginx --cpu 0-7 --tree", Explain(o, g).Mask.Text)
 	assert.Equal(t, none, Explain(waited(By{Cause: Self}, ms), g).Mask)
+	g.Threads[0].Allowed = cpus(t, "0-2")
+	assert.Equal(t, "piton pin 813 814 815 816 --cpu 0-7 --thread", Explain(o, g).Mask.Text, "threads of a process")
+	g.Threads[0].PID = 700
+	assert.Equal(t, "piton pin 812 --cpu 0-7", Explain(o, g).Mask.Text, "one process of two")
 }
 
 func TestFilesAlone(t *testing.T) {

@@ -290,11 +290,3 @@ func (a *Answer) pin(cpus cpuset.Set) Remedy {
 	words := append(append([]string{"pin"}, a.Target.Words...), "--cpu", cpus.String())
 	return command(a.Target.Rights.Tasks, append(words, a.Target.Flags...)...)
 }
-
-// widen is what helps where idle CPUs are left out by the mask.
-func (a *Answer) widen() Remedy {
-	if a.Avoidable.Mask == 0 || a.more().Empty() {
-		return none
-	}
-	return a.pin(a.more())
-}

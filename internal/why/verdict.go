@@ -50,11 +50,9 @@ func (a *Answer) verdict() Verdict {
 	case a.Target.Lacking != "":
 		return Verdict{verdictWords[Unknown], fmt.Sprintf("it waited %s of the time; what for is not known: %s", a.waitedShare(), a.Target.Lacking)}
 	case 2*a.Avoidable.Mask >= a.Waited:
-		mask, _ := a.Target.Allowed()
-		return Verdict{Masked, fmt.Sprintf("for %s of its waiting a CPU was idle that its mask (%s) excludes.", of(a.Avoidable.Mask, a.Waited), mask)}
+		return a.masked(a.Avoidable.Mask, false)
 	case 2*a.Avoidable.Cpuset >= a.Waited:
-		_, groups := a.Target.Allowed()
-		return Verdict{Masked, fmt.Sprintf("for %s of its waiting a CPU was idle that its cpuset (%s) excludes.", of(a.Avoidable.Cpuset, a.Waited), groups)}
+		return a.masked(a.Avoidable.Cpuset, true)
 	}
 	var sums [Causes]time.Duration
 	var percents [Causes]int
@@ -78,6 +76,16 @@ func (a *Answer) verdict() Verdict {
 		text += fmt.Sprintf(", all %s %d %%", several[most], all)
 	}
 	return Verdict{verdictWords[most], text + "."}
+}
+
+// masked names the mask or cpuset that kept it from idle CPUs.
+func (a *Answer) masked(part time.Duration, byCpuset bool) Verdict {
+	who, several := a.Excluder(byCpuset)
+	excludes := "excludes"
+	if several {
+		excludes = "exclude"
+	}
+	return Verdict{Masked, fmt.Sprintf("for %s of its waiting a CPU was idle that %s %s.", of(part, a.Waited), who, excludes)}
 }
 
 // several are the causes that rows may share.

@@ -160,10 +160,33 @@ func (r *Reader) Target(o *why.Observation) *why.Target {
 		r.weigh(t, group)
 		t.Owner = r.owner(pids)
 	}
-	for i := range o.By {
-		r.rival(t, &o.By[i].By)
+	for _, by := range leaders(o.By) {
+		r.rival(t, by)
 	}
 	return t
+}
+
+// leaders are those of parts, sorted by time, that may be the first of a row: of thousands of short
+// processes which are called the same, one is read about.
+func leaders(parts []why.Waited) (out []*why.By) {
+	type like struct {
+		why.Cause
+		group, command string
+		pid            kernel.TID
+	}
+	seen := map[like]bool{}
+	for i := range parts {
+		by := &parts[i].By
+		one := like{Cause: by.Cause, group: by.Group, command: by.Command}
+		if by.Cause == why.RealTime { // a row each
+			one.pid = by.PID
+		}
+		if !seen[one] {
+			seen[one] = true
+			out = append(out, by)
+		}
+	}
+	return out
 }
 
 func (r *Reader) machine(t *why.Target) {

@@ -66,3 +66,21 @@ func TestSumsAreTheKernels(t *testing.T) {
 	assert.False(t, g.Machine.Online.Empty())
 	assert.NotEmpty(t, g.Machine.Rule)
 }
+
+func TestLeaders(t *testing.T) {
+	parts := func(by ...why.By) (out []why.Waited) {
+		for _, b := range by {
+			out = append(out, why.Waited{By: b})
+		}
+		return out
+	}
+	sh := why.By{Cause: why.Neighbour, Group: "/a", Command: "sh", PID: 1}
+	rt := why.By{Cause: why.RealTime, Command: "rt", PID: 3}
+	again, other, rt2 := sh, sh, rt
+	again.PID, other.Group, rt2.PID = 2, "/b", 4
+	var pids []kernel.TID
+	for _, by := range leaders(parts(sh, rt, again, other, rt2, rt)) {
+		pids = append(pids, by.PID)
+	}
+	assert.Equal(t, []kernel.TID{1, 3, 1, 4}, pids)
+}

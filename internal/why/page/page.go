@@ -209,16 +209,17 @@ func (l Look) avoidable(a *why.Answer) string {
 		return "at least " + chart.Digits(1000*d.Seconds()/a.Span.Seconds()) + " ms/s"
 	}
 	var parts []string
-	mask, groups := a.Target.Allowed()
 	if d := a.Avoidable.Mask; d > 0 {
-		text := fmt.Sprintf("%s while an idle CPU was excluded by its mask (%s)", rate(d), mask)
+		who, _ := a.Excluder(false)
+		text := fmt.Sprintf("%s while an idle CPU was excluded by %s", rate(d), who)
 		if a.Mask.Text != why.None {
 			text += ": " + a.Mask.Text
 		}
 		parts = append(parts, text)
 	}
 	if d := a.Avoidable.Cpuset; d > 0 {
-		parts = append(parts, fmt.Sprintf("%s while one was excluded by its cpuset (%s)", rate(d), groups))
+		who, _ := a.Excluder(true)
+		parts = append(parts, fmt.Sprintf("%s while one was excluded by %s", rate(d), who))
 	}
 	if d := a.Avoidable.Missed; d > 0 {
 		parts = append(parts, fmt.Sprintf("%s while an allowed one was idle", rate(d)))
