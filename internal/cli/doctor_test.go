@@ -55,7 +55,7 @@ func TestDoctor(t *testing.T) {
 	require.Zero(t, r.code, r.err)
 	found := features(t, r.out)
 	for id, f := range map[string]string{
-		"tasks": "ebpf-walk", "migrations": "ebpf-migrations", "moves": "ebpf-moves", "ledger": "ebpf-ledger", "wakes": "ebpf-wakes", "changes": "ebpf-changes", "flows": "ebpf-flows",
+		"tasks": "ebpf-walk", "migrations": "ebpf-migrations", "moves": "ebpf-moves", "ledger": "ebpf-ledger", "wakes": "ebpf-wakes", "waits": "ebpf-waits", "changes": "ebpf-changes", "flows": "ebpf-flows",
 		"counters": "counters", "tune-others": "tune-others", "read-others": "read-others",
 	} {
 		err := watchcmd.Probe(f)

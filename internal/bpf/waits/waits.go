@@ -82,6 +82,17 @@ func Open(targets ...Targets) (*Watcher, error) {
 // roomOfMany is how many rows a table has for several targets: 2 MB of kernel memory, twice.
 const roomOfMany = 4096
 
+// Feature is that this can be had here.
+var Feature = feature.New("ebpf-waits", func() error {
+	w, err := Open()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	_, err = w.Read()
+	return err
+})
+
 // explain says what is missing where the verifier does not: a kernel that does not tell programs
 // the state that a task is switched out in.
 func explain(err error) error {

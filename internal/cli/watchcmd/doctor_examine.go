@@ -13,6 +13,7 @@ import (
 
 	"piton/internal/bpf"
 	"piton/internal/bpf/object"
+	"piton/internal/bpf/waits"
 	"piton/internal/change"
 	"piton/internal/chart"
 	"piton/internal/cli/app"
@@ -46,6 +47,7 @@ func (d *doctor) examine(ctx context.Context) error {
 	for _, examine := range []func() finding{
 		d.tasks, d.migrations, d.taskMigrations, d.moves, d.runDelay, d.load, d.ledger,
 		d.shown("wakes", "which thread wakes which (piton watch --wakes)", "sched_waking"),
+		d.shown("waits", "causes of waiting (piton why)", "sched_switch, sched_migrate_task, irq and softirq"),
 		d.shown("changes", "who changes what (piton watch --changes)", "system calls"),
 		d.shown("flows", "CPUs that handle and read packets (piton irq follow)", "reads of sockets"),
 		d.probed("sched-ext", "placement aggregate (sched_ext)", "a scheduler by sched_ext, in force while a benchmark asks for it", "nothing now",
@@ -226,7 +228,7 @@ func (d *doctor) worse(f *finding, state string, err error) {
 
 // Probe asks for a feature by its name.
 func Probe(id string) error {
-	for _, list := range [][]*feature.Feature{bpf.Features, feature.All()} {
+	for _, list := range [][]*feature.Feature{bpf.Features, {waits.Feature}, feature.All()} {
 		for _, f := range list {
 			if f.ID == id {
 				return f.Probe()
