@@ -72,6 +72,12 @@ func (st CPUStat) Since(before CPUStat) CPUStat {
 		Throttled: st.Throttled - min(before.Throttled, st.Throttled), ThrottledTime: max(st.ThrottledTime-before.ThrottledTime, 0)}
 }
 
+// Plus is the sum of what came in two spans of time.
+func (st CPUStat) Plus(more CPUStat) CPUStat {
+	return CPUStat{Used: st.Used + more.Used, Periods: st.Periods + more.Periods, Throttled: st.Throttled + more.Throttled,
+		ThrottledTime: st.ThrottledTime + more.ThrottledTime}
+}
+
 // CPUStat reads cpu.stat of a cgroup, of version 1 with cpuacct.usage where that is mounted together.
 func (m CgroupMount) CPUStat(path string) (CPUStat, error) {
 	b, err := readFile(m.File(path, "cpu.stat"))

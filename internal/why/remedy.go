@@ -21,6 +21,16 @@ type Remedy struct {
 	Argv   []string // "piton", "weight", …; nil where there is no command, or this user may not give it
 	Text   string   // for people, None where nothing helps
 	Expect string   // what the command is to bring about, "" where nothing is computed
+	Set    *Setting // what the command sets, also where this user may not give it; nil where there is none
+}
+
+// Setting is what a command sets.
+type Setting struct {
+	Attribute string   // as package attr calls it, which reads the Value
+	Value     string   //
+	On        []string // TARGETs on a command line, or the number of an interrupt line
+	Own       bool     // On is the target itself
+	Spread    bool     // each thread has one of the CPUs
 }
 
 // None is the text where nothing helps.
@@ -30,13 +40,44 @@ var none = Remedy{Text: None}
 
 func sentence(format string, args ...any) Remedy { return Remedy{Text: fmt.Sprintf(format, args...)} }
 
-// command is a command that the caller may give, else what it takes.
-func command(may bool, words ...string) Remedy {
-	argv := append([]string{"piton"}, words...)
-	if !may {
-		return Remedy{Text: "as root: " + shell.Join(argv...)}
+// The attributes that remedies set.
+const (
+	ofAffinity  = "affinity"
+	ofNice      = "nice"
+	ofAutogroup = "autogroup"
+	ofWeight    = "weight"
+	ofQuota     = "quota"
+	ofIRQ       = "irq-affinity"
+)
+
+// words are the command without piton and the scope.
+func (s *Setting) words() []string {
+	value, burst, more := strings.Cut(s.Value, " burst ")
+	switch {
+	case s.Spread:
+		return []string{"spread", s.Value, "-t", strings.Join(s.On, ",")}
+	case s.Attribute == ofAffinity:
+		return slices.Concat([]string{"pin"}, s.On, []string{"--cpu", s.Value})
+	case s.Attribute == ofIRQ:
+		return slices.Concat([]string{"irq", "move"}, s.On, []string{"--cpu", s.Value})
+	case s.Attribute == ofAutogroup:
+		return slices.Concat([]string{"nice", "--autogroup"}, s.On, []string{s.Value})
+	case more:
+		return slices.Concat([]string{s.Attribute}, s.On, []string{value, "--burst", burst})
 	}
-	return Remedy{Argv: argv, Text: shell.Join(argv...)}
+	return slices.Concat([]string{s.Attribute}, s.On, []string{s.Value})
+}
+
+// command is a command that the caller may give, else what it takes.
+func (a *Answer) command(may bool, s Setting) Remedy {
+	argv := append([]string{"piton"}, s.words()...)
+	if s.Own {
+		argv = append(argv, a.Target.Flags...)
+	}
+	if !may {
+		return Remedy{Text: "as root: " + shell.Join(argv...), Set: &s}
+	}
+	return Remedy{Argv: argv, Text: shell.Join(argv...), Set: &s}
 }
 
 // What remedies set.
@@ -77,12 +118,12 @@ var rules = []rule{
 		return sentence("it has ended")
 	}},
 	{Neighbour, "autogroup", (*Answer).inOtherSession, func(a *Answer, r *Row) Remedy {
-		return command(a.Target.Rights.Tasks, "nice", "--autogroup", a.rivals(r), strconv.Itoa(lowNice))
+		return a.command(a.Target.Rights.Tasks, Setting{Attribute: ofAutogroup, Value: strconv.Itoa(lowNice), On: a.rivals(r)})
 	}},
 	{Neighbour, "nice", always, (*Answer).nice},
 
 	{RealTime, "move it", func(a *Answer, r *Row) bool { return r.Policy != kernel.Deadline && !a.elsewhere(r).Empty() }, func(a *Answer, r *Row) Remedy {
-		return command(a.Target.Rights.Tasks, "pin", number(r.PID), "--cpu", a.elsewhere(r).String())
+		return a.command(a.Target.Rights.Tasks, Setting{Attribute: ofAffinity, Value: a.elsewhere(r).String(), On: number(r.PID)})
 	}},
 	{RealTime, "move away", func(a *Answer, r *Row) bool { return !a.away(r).Empty() }, func(a *Answer, r *Row) Remedy {
 		return a.pin(a.away(r))
@@ -92,20 +133,19 @@ var rules = []rule{
 	}},
 
 	{Kernel, "interrupt", func(a *Answer, r *Row) bool { return a.movable(r) }, func(a *Answer, r *Row) Remedy {
-		return command(a.Target.Rights.IRQs, "irq", "move", strconv.Itoa(a.Target.IRQs[r.Command].Number), "--cpu", a.free().String())
+		return a.command(a.Target.Rights.IRQs, Setting{Attribute: ofIRQ, Value: a.free().String(), On: number(a.Target.IRQs[r.Command].Number)})
 	}},
 	{Kernel, "bound interrupt", func(a *Answer, r *Row) bool { return a.Target.IRQs[r.Command].Bound }, func(*Answer, *Row) Remedy {
 		return sentence("its driver or the kernel decides where it goes")
 	}},
 	{Kernel, "thread", func(a *Answer, r *Row) bool { return !a.elsewhere(r).Empty() }, func(a *Answer, r *Row) Remedy {
-		return command(a.Target.Rights.Tasks, "pin", number(r.PID), "--cpu", a.elsewhere(r).String())
+		return a.command(a.Target.Rights.Tasks, Setting{Attribute: ofAffinity, Value: a.elsewhere(r).String(), On: number(r.PID)})
 	}},
 	{Kernel, "bound", always, nothingHelps},
 
 	{Self, "isolated", (*Answer).onIsolated, func(a *Answer, _ *Row) Remedy {
 		mask, _ := a.Target.Allowed()
-		words := append([]string{"spread", mask.String(), "-t", strings.Join(a.Target.Words, ",")}, a.Target.Flags...)
-		return command(a.Target.Rights.Tasks, words...)
+		return a.command(a.Target.Rights.Tasks, Setting{Attribute: ofAffinity, Value: mask.String(), On: a.Target.Words, Own: true, Spread: true})
 	}},
 	{Self, "more CPUs", func(a *Answer, _ *Row) bool { return a.crowded() && !a.more().Empty() }, func(a *Answer, _ *Row) Remedy {
 		return a.pin(a.more())
@@ -127,11 +167,13 @@ func (a *Answer) help(r *Row) Remedy {
 	return rules[i].give(a, r)
 }
 
-func number(tid kernel.TID) string { return strconv.Itoa(int(tid)) }
+func number[N ~int | ~int32](n N) []string { return []string{strconv.Itoa(int(n))} }
 
 func allowedCPUs(set cpuset.Set) string { return chart.Plural(set.Len(), "allowed CPU") }
 
-func groupTarget(path string) string { return "cgroup:" + strings.TrimPrefix(path, "/") }
+func groupTarget(path string) []string {
+	return []string{"cgroup:" + strings.TrimPrefix(path, "/")}
+}
 
 // burstHelps reports whether the group uses less than its limit, so that single periods hit it.
 func (a *Answer) burstHelps(r *Row) bool {
@@ -144,7 +186,7 @@ func (a *Answer) burstHelps(r *Row) bool {
 func (a *Answer) burst(r *Row) Remedy {
 	l := r.Limiting.Limit
 	burst := min(max(r.Waited.Longest, l.Burst*2, time.Millisecond).Round(time.Millisecond), l.Quota)
-	return command(a.Target.Rights.Groups, "quota", groupTarget(r.Group), percents(l.CPUs()), "--burst", burst.String())
+	return a.command(a.Target.Rights.Groups, Setting{Attribute: ofQuota, Value: percents(l.CPUs()) + " burst " + burst.String(), On: groupTarget(r.Group)})
 }
 
 // quota is what the group used and its target lacked, at most all CPUs.
@@ -160,7 +202,7 @@ func (a *Answer) quota(r *Row) Remedy {
 	if wanted = min(wanted, most); wanted <= r.Limiting.Limit.CPUs() {
 		return sentence("the limit is all there is: it has %s", Quota(r.Limiting.Limit))
 	}
-	return command(a.Target.Rights.Groups, "quota", groupTarget(r.Group), percents(wanted))
+	return a.command(a.Target.Rights.Groups, Setting{Attribute: ofQuota, Value: percents(wanted), On: groupTarget(r.Group)})
 }
 
 func percents(cpus float64) string { return chart.Short(math.Round(1000*cpus)/10) + "%" }
@@ -174,9 +216,9 @@ func (a *Answer) weight(r *Row) Remedy {
 	case known && now == 0:
 		return sentence("%s has the least weight already", procfs.OwnerOf(group))
 	case known && now <= lowWeight:
-		return command(t.Rights.Groups, "weight", groupTarget(group), "idle")
+		return a.command(t.Rights.Groups, Setting{Attribute: ofWeight, Value: "idle", On: groupTarget(group)})
 	}
-	out := command(t.Rights.Groups, "weight", groupTarget(group), strconv.Itoa(lowWeight))
+	out := a.command(t.Rights.Groups, Setting{Attribute: ofWeight, Value: strconv.Itoa(lowWeight), On: groupTarget(group)})
 	own := below(t.Arena.Group, group)
 	if weight, known := t.Weights[own]; known && own != "" {
 		rivals := 1
@@ -205,18 +247,18 @@ func (a *Answer) nice(r *Row) Remedy {
 	case rival.Nice >= lowNice:
 		nice = lowestNice
 	}
-	return command(a.Target.Rights.Tasks, "nice", a.rivals(r), strconv.Itoa(nice))
+	return a.command(a.Target.Rights.Tasks, Setting{Attribute: ofNice, Value: strconv.Itoa(nice), On: a.rivals(r)})
 }
 
 // rivals are the processes of a row on a command line: several by their name, if that is not the
 // target's too.
-func (a *Answer) rivals(r *Row) string {
+func (a *Answer) rivals(r *Row) []string {
 	name := a.Target.Rivals[r.PID].Comm
 	own := slices.ContainsFunc(a.Target.Threads, func(t Thread) bool { return t.Comm == name })
 	if r.Processes < 2 || own || name != r.Command || !plainName(name) {
 		return number(r.PID)
 	}
-	return name
+	return []string{name}
 }
 
 // plainName reports whether a name means itself as a TARGET.
@@ -287,6 +329,5 @@ func (a *Answer) onIsolated(*Row) bool {
 }
 
 func (a *Answer) pin(cpus cpuset.Set) Remedy {
-	words := append(append([]string{"pin"}, a.Target.Words...), "--cpu", cpus.String())
-	return command(a.Target.Rights.Tasks, append(words, a.Target.Flags...)...)
+	return a.command(a.Target.Rights.Tasks, Setting{Attribute: ofAffinity, Value: cpus.String(), On: a.Target.Words, Own: true})
 }

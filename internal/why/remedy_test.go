@@ -123,6 +123,7 @@ func TestRemedies(t *testing.T) {
 			assert.Equal(t, c.rule, rules[i].cause.String()+": "+rules[i].name)
 			assert.Equal(t, c.want, r.Remedy.Text)
 			assert.Equal(t, strings.HasPrefix(c.want, "piton "), r.Remedy.Argv != nil)
+			assert.Equal(t, strings.Contains(c.want, "piton "), r.Remedy.Set != nil)
 			tested[c.rule] = true
 		})
 	}
