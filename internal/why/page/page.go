@@ -16,10 +16,12 @@ import (
 	"piton/internal/why"
 )
 
-// Look is how wide lines may be, and whether only ASCII can be shown.
+// Look is how wide lines may be, whether only ASCII can be shown, and whether the span is the last
+// one of several.
 type Look struct {
 	Width int
 	ASCII bool
+	Last  bool
 }
 
 // gap is between the segments of a line.
@@ -57,17 +59,26 @@ func width(text string) int { return field.Width([]byte(text)) }
 // Head is what stands above the table.
 func Head(a *why.Answer, l Look) []string {
 	lines := l.title(a)
-	for _, v := range []why.Verdict{a.Verdict, a.Tail} {
-		if v.Word != "" {
-			lines = append(lines, l.wrapped(fmt.Sprintf("%-9s  ", v.Word), v.Sentence)...)
-		}
+	for _, v := range Verdicts(a) {
+		lines = append(lines, l.wrapped(Label(v), v.Sentence)...)
 	}
 	if a.Threads == 0 {
 		return lines
 	}
-	lines = append(lines, l.flow(l.times(a)...)...)
-	return append(lines, l.flow(l.waits(a)...)...)
+	lines = append(lines, l.flow(Times(a, l)...)...)
+	return append(lines, l.flow(Waits(a)...)...)
 }
+
+// Verdicts are the one of all waiting, and that of the longest waits where it is another.
+func Verdicts(a *why.Answer) []why.Verdict {
+	if a.Tail.Word == "" {
+		return []why.Verdict{a.Verdict}
+	}
+	return []why.Verdict{a.Verdict, a.Tail}
+}
+
+// Label is a verdict's word before its sentence, as wide as others.
+func Label(v why.Verdict) string { return fmt.Sprintf("%-9s  ", v.Word) }
 
 // wrapped is a text after a label, its later lines below its first word.
 func (l Look) wrapped(label, text string) (lines []string) {
@@ -82,6 +93,16 @@ func (l Look) wrapped(label, text string) (lines []string) {
 
 // title is whom it is about, and how that was observed.
 func (l Look) title(a *why.Answer) []string {
+	of, how := "WHY"+gap+Subject(a), strings.Join(How(a, l), ", ")
+	left, right := " "+l.spelled(of), l.spelled(how)
+	if blanks := l.Width - width(left) - width(right); blanks >= len(gap) {
+		return []string{left + strings.Repeat(" ", blanks) + right}
+	}
+	return append(l.flow(of), l.flow(how)...)
+}
+
+// Subject is whom an answer is about: "nginx, 5 threads in web.service".
+func Subject(a *why.Answer) string {
 	of := a.Target.Name
 	if a.Threads > 0 {
 		of += ", " + chart.Plural(a.Threads, "thread")
@@ -89,24 +110,27 @@ func (l Look) title(a *why.Answer) []string {
 	if a.Target.Owner != "" && a.Target.Owner != a.Target.Name {
 		of += " in " + a.Target.Owner
 	}
-	how := chart.Clock(a.Span) + ", "
-	if a.Target.Lacking != "" {
-		how += "from /proc"
-	} else {
-		how += fmt.Sprintf("exact (eBPF), %s lost", chart.Plural(int(a.Lost), "event"))
-	}
-	if a.Cost > 0 && a.Span > 0 {
-		how += fmt.Sprintf(", cost %s of a CPU", chart.Percent(a.Cost.Seconds()/a.Span.Seconds()))
-	}
-	left, right := " "+l.spelled("WHY"+gap+of), l.spelled(how)
-	if blanks := l.Width - width(left) - width(right); blanks >= len(gap) {
-		return []string{left + strings.Repeat(" ", blanks) + right}
-	}
-	return append(l.flow("WHY"+gap+of), l.flow(how)...)
+	return of
 }
 
-// times is what the threads did with their time.
-func (l Look) times(a *why.Answer) []string {
+// How is how it was observed, what matters most first: "10 s", "exact (eBPF)", …
+func How(a *why.Answer, l Look) []string {
+	span := chart.Clock(a.Span)
+	if l.Last {
+		span = "last " + span
+	}
+	how := []string{span, "from /proc"}
+	if a.Target.Lacking == "" {
+		how = []string{span, "exact (eBPF)", chart.Plural(int(a.Lost), "event") + " lost"}
+	}
+	if a.Cost > 0 && a.Span > 0 {
+		how = append(how, fmt.Sprintf("cost %s of a CPU", chart.Percent(a.Cost.Seconds()/a.Span.Seconds())))
+	}
+	return how
+}
+
+// Times is what the threads did with their time: ran, waited, slept.
+func Times(a *why.Answer, l Look) []string {
 	cells := min(max(l.Width/4, 12), 28)
 	ran, waited, slept := a.Times()
 	part := func(name, bar string, percent int, more string) string {
@@ -117,10 +141,10 @@ func (l Look) times(a *why.Answer) []string {
 		part("slept", strings.Repeat("▒", int(math.Round(a.PerThread(a.Slept)*float64(cells)))), slept, "")}
 }
 
-// waits is how long single waits were.
-func (l Look) waits(a *why.Answer) (out []string) {
+// Waits is how long single waits were, in segments.
+func Waits(a *why.Answer) (out []string) {
 	if a.Target.Lacking != "" {
-		return l.files(a)
+		return files(a)
 	}
 	waits := a.Waits()
 	n := waits.Count()
@@ -145,7 +169,7 @@ func bound(octave int) string {
 }
 
 // files is what the kernel's files tell of waits.
-func (l Look) files(a *why.Answer) (out []string) {
+func files(a *why.Answer) (out []string) {
 	if n := a.Target.Slices; n > 0 {
 		out = append(out, fmt.Sprintf("%s of %s on average", plural(n, "wait"), duration(a.Waited/time.Duration(n))))
 	}
@@ -188,8 +212,13 @@ func Foot(a *why.Answer, l Look, inline bool) (lines []string) {
 		}
 		lines = append(lines, l.wrapped(fmt.Sprintf("%-11s", r.Cause), text)...)
 	}
+	return append(lines, Notes(a, l)...)
+}
+
+// Notes is what could have been avoided, and the longest wait taken apart.
+func Notes(a *why.Answer, l Look) (lines []string) {
 	if v := a.Avoidable; v.Mask+v.Cpuset+v.Missed > 0 {
-		lines = append(lines, l.wrapped(fmt.Sprintf("%-11s", "avoidable"), l.avoidable(a))...)
+		lines = append(lines, l.wrapped(fmt.Sprintf("%-11s", "avoidable"), avoidable(a))...)
 	}
 	if w := a.Observation.Longest; w.Time > 0 && a.Target.Lacking == "" {
 		var parts []string
@@ -204,7 +233,7 @@ func Foot(a *why.Answer, l Look, inline bool) (lines []string) {
 }
 
 // avoidable is the waiting while another CPU was idle. It is a lower bound.
-func (l Look) avoidable(a *why.Answer) string {
+func avoidable(a *why.Answer) string {
 	rate := func(d time.Duration) string {
 		return "at least " + chart.Digits(1000*d.Seconds()/a.Span.Seconds()) + " ms/s"
 	}
