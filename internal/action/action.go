@@ -18,6 +18,7 @@ const (
 	IRQs       Context = "irqs"      // rate and CPUs of each interrupt
 	Bench      Context = "bench"     // the results pane
 	Race       Context = "race"      // the search for a placement
+	Why        Context = "why"       // why processes wait for a CPU
 	Journal    Context = "journal"   // the list of changes made
 	Panel      Context = "panel"     // the core panel while it has the keyboard
 	Threads    Context = "threads"   // the detail pane's thread list while it has the keyboard
@@ -79,6 +80,8 @@ func (s *Spec) Why(state State) string {
 		return "read-only: piton was started with --readonly, or reads another root"
 	case s.Needs == Selection && state.Selected == 0 && state.View == IRQs:
 		return "no interrupt with a number is selected"
+	case s.Needs == Selection && state.Selected == 0 && state.View == Why:
+		return "no cause is selected"
 	case s.Needs == Selection && state.Selected == 0:
 		return "no process is selected"
 	case s.Needs == Undoable && !state.CanUndo:

@@ -25,6 +25,8 @@ func Commands(targets []change.Target, changes []change.Change) []string {
 		switch cmd := c.Attribute.Command(); {
 		case c.Attribute == attr.Affinity:
 			lines = append(lines, onTasks("pin", same, thread, "--cpu", value)...)
+		case c.Attribute == attr.Autogroup:
+			lines = append(lines, onTasks("nice", same, thread, value, "--autogroup")...)
 		case c.Attribute == attr.IRQAffinity:
 			irqs := numbers(same, func(c change.Change) string { return path.Base(path.Dir(c.Path)) })
 			lines = append(lines, command([]string{"irq", "move"}, irqs, "--cpu", value))

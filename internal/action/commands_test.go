@@ -23,9 +23,10 @@ func TestCommandsMakeTheChangeAgain(t *testing.T) {
 		"piton nice 21951 3":        {set(21951, 21952, attr.SetNice(3))},
 		"piton sysctl 'net.ipv4.tcp_rmem=4096 131072 6291456'": {
 			{Object: attr.Object{Path: "/proc/sys/net/ipv4/tcp_rmem"}, Attribute: attr.Sysctl, After: attr.Opaque("4096 131072 6291456")}},
-		"piton nice 21951 -5":       {set(21951, 21951, attr.SetNice(-5))},
-		"piton policy 7 FIFO:10":    {set(7, 7, attr.SetPolicy(attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10}))},
-		"piton irq move 24 --cpu 1": {irq},
+		"piton nice 21951 -5":         {set(21951, 21951, attr.SetNice(-5))},
+		"piton policy 7 FIFO:10":      {set(7, 7, attr.SetPolicy(attr.PolicyValue{Policy: kernel.FIFO, RTPrio: 10}))},
+		"piton irq move 24 --cpu 1":   {irq},
+		"piton nice 7 10 --autogroup": {set(7, 7, attr.Setting{Attribute: attr.Autogroup, Value: attr.NiceValue(10)})},
 		"piton weight cgroup:/web idle": {{Object: attr.Object{Path: "/sys/fs/cgroup/web/cpu.weight", Name: "cgroup /web"}, Attribute: attr.Weight,
 			After: attr.Opaque("idle")}},
 		"piton sysctl kernel.sched_rr=1": {{Object: attr.Object{Path: "/proc/sys/kernel/sched_rr"}, Attribute: attr.Sysctl, After: attr.Opaque("1")}},

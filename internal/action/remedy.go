@@ -1,7 +1,9 @@
 package action
 
 import (
+	"errors"
 	"os"
+	"strconv"
 	"strings"
 
 	"piton/internal/change"
@@ -38,6 +40,8 @@ func (r Remedy) Request(now *model.Model, lines func() (irq.Table, error)) (Requ
 		for _, word := range r.On {
 			q.Tuning.Groups = append(q.Tuning.Groups, "/"+strings.TrimPrefix(word, "cgroup:"))
 		}
+	case r.Single:
+		q.Targets, err = threadsOf(r.On)
 	case r.Spread:
 		q.Subject, q.Requests = r.Subject, r.spread(attr.CPUs(value).CPUs())
 	case r.Own:
@@ -75,6 +79,15 @@ func because(requests []change.Request, reason string) []change.Request {
 		requests[i].Reason = reason
 	}
 	return requests
+}
+
+// threadsOf are threads by their numbers.
+func threadsOf(words []string) (out []change.Target, err error) {
+	for _, word := range words {
+		tid, failed := strconv.Atoi(word)
+		out, err = append(out, change.Target{TID: kernel.TID(tid), Scope: change.ScopeThread}), errors.Join(err, failed)
+	}
+	return out, err
 }
 
 // meant are the processes that TARGETs mean.

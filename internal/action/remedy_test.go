@@ -24,7 +24,9 @@ func TestRemedies(t *testing.T) {
 		{TID: 902, TGID: 902, StartTicks: 8, ID: &sample.Identity{Comm: "cc1"}},
 		{TID: 903, TGID: 903, StartTicks: 9, ID: &sample.Identity{Comm: "as"}},
 	}}}
-	lines := func() (irq.Table, error) { return irq.Table{Rows: []irq.Row{*queue(132, "eth0", 0, irq.QueueRx, 3)}}, nil }
+	lines := func() (irq.Table, error) {
+		return irq.Table{Rows: []irq.Row{*queue(132, "eth0", 0, irq.QueueRx, 3)}}, nil
+	}
 	set := func(a attr.Attribute, v attr.Value) Tuning {
 		return Tuning{Set: []attr.Setting{{Attribute: a, Value: v}}, Reason: "it waits"}
 	}

@@ -32,7 +32,9 @@ import (
 	"piton/internal/tui/meters"
 	"piton/internal/tui/screen"
 	"piton/internal/tui/theme"
+	"piton/internal/tui/whyview"
 	"piton/internal/watch"
+	"piton/internal/why/session"
 	"piton/workloads"
 )
 
@@ -165,6 +167,7 @@ func screenDeps(a *app.App, o tui.Options, settings tui.Settings, s *sample.Samp
 		d.Elevate = elevate(a, sudo, self)
 	}
 	if a.Live() {
+		d.Waits = func(t watch.Targets) (whyview.Session, error) { return session.Open(procfs.New(a.HostRoot), t) }
 		d.Guards = func() []history.GuardState {
 			armed, _ := a.Guards().List() // piton keep reports the error
 			return armed

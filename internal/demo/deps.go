@@ -22,7 +22,8 @@ func (m *Machine) Deps(o tui.Options, s tui.Sampler) tui.Deps {
 			armed, _ := m.guards.List() // those in memory cannot fail
 			return armed
 		},
-		IRQs: tui.IRQs{Read: m.IRQTable, Movable: m.Movable, NICs: m.NICs, Ways: ways},
+		Waits: m.observe,
+		IRQs:  tui.IRQs{Read: m.IRQTable, Movable: m.Movable, NICs: m.NICs, Ways: ways},
 		Bench: tui.Bench{Runner: runner{m}, Store: runner{m}, Workloads: workloads.All, Host: Host, RealTime: true,
 			Papers: noPapers{}, Machine: paper.NewMachine(m.Topology, false)},
 		Journal: m.journal,

@@ -69,6 +69,8 @@ type Machine struct {
 	woken    kernel.TID // whose wakeups the next sample has
 	received kernel.TID // whose flows it has
 
+	waits []*waits // that are added up
+
 	irqLast, irqBefore *irq.Snapshot
 	studies            []bench.Results
 }

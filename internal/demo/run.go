@@ -45,6 +45,9 @@ func (m *Machine) step(dt time.Duration) {
 	for _, t := range m.active {
 		m.finish(t, dt)
 	}
+	for _, w := range m.waits {
+		w.note(dt)
+	}
 	m.housekeep(dt)
 	for i := range m.cpus {
 		c := &m.cpus[i]
@@ -214,7 +217,8 @@ func (m *Machine) finish(t *task, dt time.Duration) {
 	}
 	if t.got > 0 {
 		ns := float64(dt)
-		t.ran(t.got*ns, max(0, t.needs-t.got)*ns+t.got*ns*0.002)
+		others, waking := t.waited(dt)
+		t.ran(t.got*ns, float64(others+waking))
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"piton/internal/tui/screen"
 	"piton/internal/tui/starved"
 	"piton/internal/tui/theme"
+	"piton/internal/tui/whyview"
+	"piton/internal/watch"
 )
 
 // Sampler is what the screen needs of sample.Sampler.
@@ -55,6 +57,8 @@ type Deps struct {
 	Settings Settings
 	Bench    Bench
 	IRQs     IRQs
+	// Waits begins to observe what targets wait for, beside the screen; nil: not on this machine.
+	Waits func(watch.Targets) (whyview.Session, error)
 	// MadeUp: the tasks are those of a made-up machine, and no other program may be run on
 	// their numbers.
 	MadeUp  bool
@@ -112,5 +116,6 @@ func Run(ctx context.Context, d Deps, o screen.Options) error {
 	if leave := m.journal.Leave(); leave != nil {
 		leave()
 	}
+	m.why.Stop()
 	return errors.Join(err, m.changes.finish(), m.changes.revertUnkept())
 }

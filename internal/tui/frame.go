@@ -161,6 +161,7 @@ var viewNames = map[action.Context]string{
 	action.Bench:     "Bench",
 	action.Journal:   "Journal",
 	action.Race:      "the race (R)",
+	action.Why:       "the Why pane (w)",
 	action.Panel:     "the core panel (C)",
 	action.Threads:   "the thread list (Enter, Enter)",
 }

@@ -90,12 +90,13 @@ func (c *chooser) forgetDigits() tea.Cmd {
 var barOrder = map[action.Context][]string{
 	action.Processes: {"app.help", "find.search", "find.filter", "show.tree", "sort.menu", "tune.pin", "tune.affinity",
 		"tune.policy", "tune.undo", "tune.nice.lower", "tune.nice.raise", "view.bench", "tune.signal", "app.setup",
-		"tune.auto", "tune.place", "tune.grab", "panel.focus", "show.detail", "tune.ioprio"},
+		"tune.auto", "show.why", "tune.place", "tune.grab", "panel.focus", "show.detail", "tune.ioprio"},
 	// The views of cores and interrupts name their own keys.
 	action.Cores:   {"app.help", "tune.undo", "view.bench", "app.setup"},
 	action.IRQs:    {"app.help", "irqs.filter", "irqs.sort", "irqs.affinity", "irqs.place", "irqs.grab", "irqs.spread", "irqs.reset", "irqs.queue", "tune.undo", "panel.focus", "app.setup"},
 	action.Bench:   {"app.help", "bench.new", "bench.paper", "bench.extend", "bench.compare", "bench.picture", "bench.write", "app.copy", "bench.cancel", "app.setup"},
 	action.Race:    {"app.help", "race.keep", "race.end", "tune.undo", "app.copy", "app.setup"},
+	action.Why:     {"app.help", "why.apply", "tune.undo", "app.copy", "app.back", "app.setup"},
 	action.Panel:   {"app.help", "panel.enter", "panel.spread", "panel.tick", "panel.wider", "panel.narrower", "panel.allowed", "panel.isolate", "panel.include", "tune.undo"},
 	action.Threads: {"threads.sort", "threads.leave", "show.trace", "show.files", "app.help"},
 	action.Journal: {"app.help", "journal.undo", "journal.all", "view.bench", "app.setup"},

@@ -29,6 +29,7 @@ import (
 	"piton/internal/tui/screen"
 	"piton/internal/tui/starved"
 	"piton/internal/tui/theme"
+	"piton/internal/tui/whyview"
 )
 
 // shared is what every part of the screen uses.
@@ -66,6 +67,7 @@ type Model struct {
 	irqs    interrupts
 	bench   *benchview.View
 	race    *race.View
+	why     *whyview.View
 	journal *journalview.View
 
 	areas []area
@@ -81,8 +83,9 @@ func New(d Deps) *Model {
 		verbs: d.verbs(), dirty: true, meters: d.Meters, interval: d.Interval}
 	m.chooser = chooser{shared: m.shared, changes: &m.changes, filter: m.filterByCPUs, mode: corepanel.ModeOf(d.Panel)}
 	m.race = race.New()
+	m.why = whyview.New(whyview.Options{Open: d.Waits, ReadOnly: d.ReadOnly})
 	m.journal = journalview.New(journalview.Options{Journal: d.Journal, Checker: d.Tuning, Undo: m.changes.undoThese, ReadOnly: d.ReadOnly, Watch: d.Watch})
-	m.changes = changes{shared: m.shared, race: m.race, journal: m.journal, gate: make(chan struct{}, 1)}
+	m.changes = changes{shared: m.shared, race: m.race, why: m.why, journal: m.journal, gate: make(chan struct{}, 1)}
 	m.procs = newProcessView(m.shared, &m.chooser, m.keepTicks, m.keep)
 	m.bench = benchview.New(d.Bench, &m.dialogs)
 	m.starved = starved.New(starved.Options{Priority: d.Priority, Dialogs: &m.dialogs, Say: func(text string, isError bool) tea.Cmd {
@@ -91,7 +94,7 @@ func New(d Deps) *Model {
 	m.cores = coresview.New(coresview.Options{Jump: m.jump, Pin: m.pinner(), IRQMovable: d.IRQs.Movable})
 	m.irqs = interrupts{m.shared, irqview.New(irqview.Options{Read: d.IRQs.Read, Ways: d.IRQs.Ways, Process: m.procs.flowing, Actions: !d.ReadOnly}), &m.chooser}
 	m.pages = map[action.Context]page{action.Processes: m.procs, action.Cores: m.cores, action.IRQs: m.irqs.View, action.Bench: m.bench,
-		action.Journal: m.journal, action.Race: m.race}
+		action.Journal: m.journal, action.Race: m.race, action.Why: m.why}
 	return m
 }
 
@@ -207,8 +210,11 @@ func (m *Model) take(next *model.Model) tea.Cmd {
 // state is what decides which verbs can be used.
 func (m *Model) state() action.State {
 	selected := m.procs.Count()
-	if m.view == action.IRQs {
+	switch m.view {
+	case action.IRQs:
 		selected = m.irqs.Count()
+	case action.Why:
+		selected = m.why.Count()
 	}
 	return action.State{View: m.view, Selected: selected, Grabbed: m.chooser.grabbed != nil,
 		ReadOnly: m.deps.ReadOnly, CanUndo: m.changes.undoable || len(m.changes.made) > 0, Benchmark: m.bench.Running(), Search: m.race.Running()}

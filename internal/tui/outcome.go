@@ -109,6 +109,9 @@ func (cs *changes) failed(p request, c change.Change, more string, final bool) t
 // user says so in time.
 func (cs *changes) takeOutcome(a result) tea.Cmd {
 	cs.note(a)
+	if a.outcome.Changed() {
+		cs.why.Changed(cmp.Or(a.command(), a.What))
+	}
 	cs.deps.Sampler.Refresh()
 	cmds := []tea.Cmd{cs.journalChanged(), cs.checkUndo(), cs.lookAtGuards()}
 	if a.err != nil {

@@ -72,10 +72,15 @@ func (m *Model) endSearch() tea.Cmd {
 // searching is why what would disturb a search is not done.
 const searching = "a search is under way: R shows it, Esc there ends it and restores"
 
-// suspend stops piton, unless what a search tries would stay in force meanwhile.
+// suspend stops piton, unless what a search tries would stay in force meanwhile. Nothing observes
+// waits then.
 func (m *Model) suspend() tea.Cmd {
-	if m.race.Running() {
+	switch {
+	case m.race.Running():
 		return m.say(info, searching)
+	case m.view == action.Why:
+		m.why.Stop()
+		return tea.Sequence(m.show(action.Processes), screen.Suspend)
 	}
 	return screen.Suspend
 }

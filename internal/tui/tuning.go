@@ -26,6 +26,7 @@ import (
 	"piton/internal/tui/journalview"
 	"piton/internal/tui/proctable"
 	"piton/internal/tui/race"
+	"piton/internal/tui/whyview"
 )
 
 // Tuning changes tasks; Tuner is the real one. It is called from commands,
@@ -111,6 +112,7 @@ func (r *request) confirmation() change.Confirmation {
 type changes struct {
 	*shared
 	race     *race.View
+	why      *whyview.View
 	journal  *journalview.View
 	command  string // that does the last change again
 	undoable bool   // the journal has something to undo

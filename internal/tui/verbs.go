@@ -258,6 +258,7 @@ var (
 	coresView   = []action.Context{action.Cores}
 	irqsView    = []action.Context{action.IRQs}
 	raceView    = []action.Context{action.Race}
+	whyPane     = []action.Context{action.Why}
 	benchView   = []action.Context{action.Bench}
 	journalView = []action.Context{action.Journal}
 )
@@ -291,7 +292,7 @@ func groups() []verbGroup {
 			v("tune.policy", processes, "Y", "Policy", "scheduling policy and real-time priority", inList((*processView).askPolicy)).changes("policy"),
 			v("tune.ioprio", processes, "i", "I/O prio", "I/O priority", inList((*processView).askIOPrio)).changes("ionice"),
 			v("tune.signal", processes, "f9 k", "Signal", "send a signal", inList((*processView).askSignal)).changes(""),
-			v("tune.undo", []action.Context{action.Processes, action.Cores, action.Panel, action.IRQs, action.Race}, "z", "Undo", "undo the last change",
+			v("tune.undo", []action.Context{action.Processes, action.Cores, action.Panel, action.IRQs, action.Race, action.Why}, "z", "Undo", "undo the last change",
 				plain(func(m *Model) tea.Cmd { return m.changes.undo() })).changes("undo").with(action.Undoable),
 		}},
 		// Interrupts are sent elsewhere with the keys that do so with tasks.
@@ -341,6 +342,7 @@ func groups() []verbGroup {
 		{"Show", []verb{
 			v("show.detail", processes, "enter", "Detail", "detail pane: threads, affinity, bounce chart, files, sockets; again: focus its thread list",
 				inList((*processView).openDetail)).of(),
+			v("show.why", tasks, "w", "Why", "why it waits for a CPU: causes by share, the verdict, and what helps", plain((*Model).showWhy)).like("why").of(),
 			v("show.files", tasks, "l", "Files", "list the open files, with sockets' addresses and incoming CPUs", inList((*processView).showFiles)).of(),
 			v("show.trace", tasks, "s", "strace", "attach strace to the process, or to the thread under the cursor; ^C ends it",
 				inList((*processView).trace)).changes(""),
@@ -374,7 +376,7 @@ func groups() []verbGroup {
 		}, sortVerbs()...)},
 		{"Move and tag", []verb{
 			v("move.up", everywhere, "up", "Up", "one row up", moves(func(m *Model) { m.chooser.step(0, -1) }, func(l lister) { l.Move(-1) })),
-			v("move.k", []action.Context{action.Cores, action.IRQs, action.Bench, action.Journal, action.Race}, "k", "Up", "one row up; among the processes, k sends a signal",
+			v("move.k", []action.Context{action.Cores, action.IRQs, action.Bench, action.Journal, action.Race, action.Why}, "k", "Up", "one row up; among the processes, k sends a signal",
 				moves(func(m *Model) { m.chooser.step(0, -1) }, func(l lister) { l.Move(-1) })),
 			v("move.down", everywhere, "down j", "Down", "one row down", moves(func(m *Model) { m.chooser.step(0, 1) }, func(l lister) { l.Move(1) })),
 			v("move.pageup", everywhere, "pgup", "Page up", "one page up", moves(nil, func(l lister) { l.Page(-1) })),
@@ -401,6 +403,9 @@ func groups() []verbGroup {
 		{"Race", []verb{
 			v("race.keep", raceView, "enter", "Keep", "keep the candidate under the cursor now, without proof", plain((*Model).keepNow)).changesAny("").with(action.Searching),
 			v("race.end", raceView, "esc", "Restore", "end the search, everything is as before; then back to the processes", plain((*Model).endSearch)),
+		}},
+		{"Why", []verb{
+			v("why.apply", whyPane, "enter", "Apply", "run the command of the selected cause, and compare the waits before and after", plain((*Model).applyRemedy)).changes(""),
 		}},
 		{"Benchmarks", []verb{
 			v("bench.new", benchView, "n", "New run", "start a workload: form for size, threads, placements, runs",

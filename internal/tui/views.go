@@ -83,6 +83,9 @@ func (c *chooser) cyclePanel() tea.Cmd {
 // show opens a view.
 func (m *Model) show(v action.Context) tea.Cmd {
 	left := m.chooser.leave()
+	if v != m.view {
+		m.why.Leave()
+	}
 	if m.view == action.Journal && v != action.Journal {
 		left = tea.Batch(left, m.journal.Leave())
 	}

@@ -67,18 +67,16 @@ func (a *Answer) widen() Remedy {
 	if len(threads) == len(a.Target.Threads) {
 		return a.pin(wider)
 	}
-	numbers, flags := a.processesOf(threads), []string(nil)
-	if numbers == nil {
-		flags = []string{"--thread"}
+	on := Setting{Attribute: ofAffinity, Value: wider.String(), On: a.processesOf(threads)}
+	if on.Single = on.On == nil; on.Single {
 		for _, t := range threads {
-			numbers = append(numbers, number(t.TID))
+			on.On = append(on.On, number(t.TID)...)
 		}
 	}
-	if len(numbers) > mostNumbers {
+	if len(on.On) > mostNumbers {
 		return a.pin(wider)
 	}
-	words := append(append([]string{"pin"}, numbers...), "--cpu", wider.String())
-	return command(a.Target.Rights.Tasks, append(words, flags...)...)
+	return a.command(a.Target.Rights.Tasks, on)
 }
 
 // processesOf are the processes that have the threads and no others, nil if some have.
@@ -86,7 +84,7 @@ func (a *Answer) processesOf(threads []Thread) (numbers []string) {
 	var pids []kernel.TID
 	for _, t := range threads {
 		if !slices.Contains(pids, t.PID) {
-			pids, numbers = append(pids, t.PID), append(numbers, number(t.PID))
+			pids, numbers = append(pids, t.PID), append(numbers, number(t.PID)...)
 		}
 	}
 	others := func(t Thread) bool {

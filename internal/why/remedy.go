@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -30,6 +31,7 @@ type Setting struct {
 	Value     string   //
 	On        []string // TARGETs on a command line, or the number of an interrupt line
 	Own       bool     // On is the target itself
+	Single    bool     // On are numbers of single threads
 	Spread    bool     // each thread has one of the CPUs
 }
 
@@ -73,6 +75,9 @@ func (a *Answer) command(may bool, s Setting) Remedy {
 	argv := append([]string{"piton"}, s.words()...)
 	if s.Own {
 		argv = append(argv, a.Target.Flags...)
+	}
+	if s.Single {
+		argv = append(argv, "--thread")
 	}
 	if !may {
 		return Remedy{Text: "as root: " + shell.Join(argv...), Set: &s}
@@ -118,7 +123,7 @@ var rules = []rule{
 		return sentence("it has ended")
 	}},
 	{Neighbour, "autogroup", (*Answer).inOtherSession, func(a *Answer, r *Row) Remedy {
-		return a.command(a.Target.Rights.Tasks, Setting{Attribute: ofAutogroup, Value: strconv.Itoa(lowNice), On: a.rivals(r)})
+		return a.command(a.Target.Rights.Tasks, Setting{Attribute: ofAutogroup, Value: strconv.Itoa(lowNice), On: number(cmp.Or(a.Target.Rivals[r.PID].Leader, r.PID))})
 	}},
 	{Neighbour, "nice", always, (*Answer).nice},
 

@@ -83,8 +83,8 @@ func TestRemedies(t *testing.T) {
 			g.Arena = Arena{Autogroup: "/autogroup-1"}
 			g.Rivals[7] = Rival{Autogroup: "/autogroup-2"}
 		}, "piton nice --autogroup 7 10"},
-		{"neighbour: autogroup", By{Cause: Neighbour, Group: "/", PID: 7}, func(g *Target) { g.Rivals[7] = Rival{Autogroup: "/autogroup-2"} },
-			"piton nice --autogroup 7 10"},
+		{"neighbour: autogroup", By{Cause: Neighbour, Group: "/", PID: 7}, func(g *Target) { g.Rivals[7] = Rival{Autogroup: "/autogroup-2", Leader: 5} },
+			"piton nice --autogroup 5 10"},
 		{"neighbour: nice", By{Cause: Neighbour, Group: "/", PID: 7}, func(g *Target) {
 			g.Arena = Arena{Autogroup: "/autogroup-2"}
 			g.Rivals[7] = Rival{Autogroup: "/autogroup-2"}

@@ -78,6 +78,7 @@ type Rival struct {
 	Nice      int
 	Bound     bool // the kernel refuses to set its CPUs
 	Autogroup string
+	Leader    kernel.TID // of its session, which stands for the autogroup longer than it does; 0 where that has ended
 }
 
 // IRQ is an interrupt line.

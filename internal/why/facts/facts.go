@@ -305,6 +305,9 @@ func (r *Reader) rival(t *why.Target, b *why.By) {
 		Cpuset: r.cpuset(b.PID, t.Machine.Online)}
 	if group, auto := r.m.TaskGroup(b.PID); auto {
 		rival.Autogroup = group
+		if of, _ := r.m.TaskGroup(st.Session); of == group {
+			rival.Leader = st.Session
+		}
 	}
 	t.Rivals[b.PID] = rival
 }

@@ -34,10 +34,20 @@ const (
 func measured(text func(Row) string) func(Row) string {
 	return func(r Row) string {
 		if r.A.Target.Lacking != "" {
-			return r.spelled(field.None)
+			return r.Spelled(field.None)
 		}
-		return r.spelled(text(r))
+		return r.Spelled(text(r))
 	}
+}
+
+// ofWaits is measured of the parts of waits, where they were counted.
+func ofWaits(text func(Row) string) func(Row) string {
+	return measured(func(r Row) string {
+		if r.Waits == 0 {
+			return field.None
+		}
+		return text(r)
+	})
 }
 
 // known is a value of what only eBPF measures.
@@ -59,7 +69,7 @@ var columns = []field.Column[Row]{
 	column("kind", "", field.TypeText, "the cause: self, neighbour, real time, kernel, host, limit, waking, unknown", func(r Row) any { return kind(r.Row) }),
 	column("scope", "", field.TypeText, "what the line is about: own, cgroup, process, machine", func(r Row) any { return r.Scope() }),
 	column("name", "WAITED FOR", field.TypeText, "who or what had the CPU", func(r Row) any { return r.Name }).As(func(r Row) string {
-		text := []byte(r.spelled(fmt.Sprintf("%-9s  %s", kind(r.Row), r.Name)))
+		text := []byte(r.Spelled(fmt.Sprintf("%-9s  %s", kind(r.Row), r.Name)))
 		if width(string(text)) > mostName {
 			text = field.Pad(text, 0, mostName, false, r.ASCII)
 		}
@@ -67,16 +77,16 @@ var columns = []field.Column[Row]{
 	}),
 	column("share", "SHARE", field.TypeNumber|field.TypeNull, "part of all waiting", known(func(r Row) any { return field.Rounded(float32(r.Share)) })).
 		As(measured(func(r Row) string { return percent(r) })),
-	ranked(2, column("", " ", 0, "", nil).As(func(r Row) string { return r.spelled(chart.Eighths(r.Share, barCells)) })),
+	ranked(2, column("", " ", 0, "", nil).As(func(r Row) string { return r.Spelled(chart.Eighths(r.Share, barCells)) })),
 	column("ns", "", field.TypeInt|field.TypeNull, "time waited for it, summed over threads", known(func(r Row) any { return int64(r.Time) })),
 	column("ms_per_s", "ms/s", field.TypeNumber|field.TypeNull, "the same a second", known(func(r Row) any { return field.Rounded(float32(r.rate())) })).
 		As(measured(func(r Row) string { return chart.Digits(math.Round(r.rate()*10) / 10) })),
 	ranked(3, column("count", "WAITS", field.TypeInt|field.TypeNull, "waits with such a part", known(func(r Row) any { return r.Waits })).
-		As(measured(func(r Row) string { return chart.Group(fmt.Sprint(r.Waits)) }))),
+		As(ofWaits(func(r Row) string { return chart.Group(fmt.Sprint(r.Waits)) }))),
 	ranked(1, column("p99_ns", "p99", field.TypeInt|field.TypeNull, "of these parts", known(func(r Row) any { return int64(r.Bins.Quantile(0.99, r.Waited.Longest)) })).
-		As(measured(func(r Row) string { return duration(r.Bins.Quantile(0.99, r.Waited.Longest)) }))),
+		As(ofWaits(func(r Row) string { return duration(r.Bins.Quantile(0.99, r.Waited.Longest)) }))),
 	ranked(4, column("longest_ns", "MAX", field.TypeInt|field.TypeNull, "the longest such part", known(func(r Row) any { return int64(r.Waited.Longest) })).
-		As(measured(func(r Row) string { return duration(r.Waited.Longest) }))),
+		As(ofWaits(func(r Row) string { return duration(r.Waited.Longest) }))),
 	column("cgroup", "", field.TypeText|field.TypeNull, "control group, of limit the one whose limit it is", func(r Row) any { return field.NonEmpty(r.Group) }),
 	column("ancestor", "", field.TypeBool|field.TypeNull, "of limit: the group is above that of the target", func(r Row) any { return r.Ancestor() }),
 	column("pid", "", field.TypeInt|field.TypeNull, "process that had most of it", func(r Row) any { return field.Known(int(r.PID), r.PID != 0) }),
@@ -84,7 +94,7 @@ var columns = []field.Column[Row]{
 	column("periods", "", field.TypeInt|field.TypeNull, "of limit: periods of the group", func(r Row) any { return r.periods(false) }),
 	column("throttled_periods", "", field.TypeInt|field.TypeNull, "of these, in which it was throttled", func(r Row) any { return r.periods(true) }),
 	column("remedy", "WHAT HELPS", field.TypeTexts|field.TypeNull, "the command that helps, a word each", func(r Row) any { return Words(r.Remedy) }).
-		As(func(r Row) string { return r.spelled(r.Remedy.Text) }),
+		As(func(r Row) string { return r.Spelled(r.Remedy.Text) }),
 	column("advice", "", field.TypeText|field.TypeNull, "what helps, as people read it", func(r Row) any {
 		return field.Known(r.Remedy.Text, r.Remedy.Text != why.None && r.Remedy.Text != "")
 	}),

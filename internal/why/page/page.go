@@ -30,7 +30,7 @@ const gap = "   "
 // flow sets segments beside each other, as many as fit, each line after a blank.
 func (l Look) flow(segments ...string) (lines []string) {
 	for _, s := range segments {
-		s = l.spelled(s)
+		s = l.Spelled(s)
 		last := len(lines) - 1
 		switch {
 		case s == "":
@@ -45,8 +45,8 @@ func (l Look) flow(segments ...string) (lines []string) {
 	return lines
 }
 
-// spelled is a text as it can be shown.
-func (l Look) spelled(text string) string {
+// Spelled is a text as it can be shown.
+func (l Look) Spelled(text string) string {
 	text = field.Clean(text)
 	if l.ASCII {
 		return chart.ASCII.Replace(text)
@@ -82,7 +82,7 @@ func Label(v why.Verdict) string { return fmt.Sprintf("%-9s  ", v.Word) }
 
 // wrapped is a text after a label, its later lines below its first word.
 func (l Look) wrapped(label, text string) (lines []string) {
-	for i, line := range chart.Wrap(l.spelled(text), max(l.Width-1-len(label), 20)) {
+	for i, line := range chart.Wrap(l.Spelled(text), max(l.Width-1-len(label), 20)) {
 		if i > 0 {
 			label = strings.Repeat(" ", len(label))
 		}
@@ -94,7 +94,7 @@ func (l Look) wrapped(label, text string) (lines []string) {
 // title is whom it is about, and how that was observed.
 func (l Look) title(a *why.Answer) []string {
 	of, how := "WHY"+gap+Subject(a), strings.Join(How(a, l), ", ")
-	left, right := " "+l.spelled(of), l.spelled(how)
+	left, right := " "+l.Spelled(of), l.Spelled(how)
 	if blanks := l.Width - width(left) - width(right); blanks >= len(gap) {
 		return []string{left + strings.Repeat(" ", blanks) + right}
 	}
