@@ -48,8 +48,8 @@
 //	               (tui/screen draws, tui/theme styles, tui/widget bars, tui/dialog asks, tui/list
 //	               is the list of every view, tui/meters the first line, tui/corepanel the CPUs below it,
 //	               tui/owncost what piton costs, tui/starved its own priority, tui/keymap names of keys,
-//	               tui/benchview, tui/journalview, tui/irqview and tui/race are the panes of results, journal, interrupts
-//	               and a search, tui/live what runs beside the screen)
+//	               tui/benchview, tui/journalview, tui/irqview, tui/race and tui/whyview are the panes of results, journal,
+//	               interrupts, a search and why processes wait, tui/live what runs beside the screen)
 //	tuitest        a made-up machine and golden frames, for tests of tui
 //	What is asked for
 //	rules/daemon   applies standing rules to processes as they start

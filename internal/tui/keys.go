@@ -14,6 +14,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/tui/dialog"
 	"piton/internal/tui/keymap"
+	"piton/internal/tui/whyview"
 	"piton/internal/tui/widget"
 )
 
@@ -182,6 +183,9 @@ func (m *Model) showHelp() tea.Cmd {
 		"Core panel: CPU time as user, nice, system, irq, steal; migrations into each CPU per tick, on one scale up to the peak.",
 		fmt.Sprintf("%s idlest: the CPU with the least load for a new ordinary task.", m.th.Mark),
 		"MIGRATIONS: of all threads, per tick: 1, 2, 4 to 128 and more a second. *: the threads differ.",
+	}
+	if in == action.Why {
+		about = whyview.Help
 	}
 	about = append(append(about, m.better()...), m.procs.missing()...)
 	about = append(about, "piton "+m.deps.Version+"; every key, column and setting: piton help")

@@ -43,12 +43,15 @@ func (p *Pane) facts(row field.Row) []fact {
 }
 
 // runDelay is the row's figure, and the thread that waited most where there are
-// several.
+// several; the Why pane says what for.
 func (p *Pane) runDelay(row field.Row) string {
 	s := percent(field.Cell("run_delay_percent", row))
 	worst, ok := p.most(func(t *model.Task) float32 { return t.DelayPercent })
 	if ok && len(p.reading.Threads) > 1 && row.Task().IsProcess() && worst.Rates().DelayPercent > 0 {
 		s += fmt.Sprintf(", worst %.1f %%: %s (%d)", worst.Rates().DelayPercent, field.Clean(worst.Task().ID.Comm), worst.Task().TID)
+	}
+	if row.Rates().DelayPercent >= 1 {
+		s += "; w says why"
 	}
 	return s
 }

@@ -85,7 +85,7 @@ func (v *View) relist() {
 // avoidable is a row of waiting while an idle CPU was excluded: its remedy can be carried out as
 // others can. It is part of what other rows have.
 func avoidable(a *why.Answer) *why.Row {
-	return &why.Row{Kind: "avoidable", Name: "an idle CPU was excluded: mask", Remedy: a.Mask,
+	return &why.Row{Kind: "avoidable", Name: "its mask excludes an idle CPU", Remedy: a.Mask,
 		Waited: why.Waited{Time: a.Avoidable.Mask}, Share: a.Avoidable.Mask.Seconds() / a.Waited.Seconds(),
 		Percent: int(100 * a.Avoidable.Mask / max(a.Waited, 1))}
 }

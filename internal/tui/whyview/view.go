@@ -56,6 +56,14 @@ type key struct {
 	pid                  kernel.TID
 }
 
+// Help explains the pane.
+var Help = []string{
+	"The causes: what had the CPU while the process could have run. ms/s a thread is CPU Ready of VMware's administrators.",
+	"Enter runs the command of the selected cause; what it does to others is shown first. z undoes it.",
+	fmt.Sprintf("effect: medians of the seconds before a change and of the %d after it, judged once these are over (rank test). "+
+		"They do not alternate: other load may have changed, too.", enough),
+}
+
 // New returns the pane, about nothing.
 func New(o Options) *View {
 	return &View{o: o, List: newList()}
