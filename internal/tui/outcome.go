@@ -110,7 +110,7 @@ func (cs *changes) failed(p request, c change.Change, more string, final bool) t
 func (cs *changes) takeOutcome(a result) tea.Cmd {
 	cs.note(a)
 	if a.outcome.Changed() {
-		cs.why.Changed(cmp.Or(a.command(), a.What))
+		cs.why.Changed(cmp.Or(a.shown, a.command(), a.What))
 	}
 	cs.deps.Sampler.Refresh()
 	cmds := []tea.Cmd{cs.journalChanged(), cs.checkUndo(), cs.lookAtGuards()}

@@ -76,6 +76,7 @@ type request struct {
 	action.Request
 	whole bool           // it touches more than the tagged or selected rows: its plan is shown first
 	step  bool           // of nice: the next one waits for it
+	shown string         // the command line that the user chose, "" for none
 	then  func() tea.Cmd // what follows once something was changed, and is kept
 
 	action.Proposal      // once it is planned

@@ -25,7 +25,7 @@ func (m *Model) showWhy() tea.Cmd {
 // applyRemedy asks for what the selected row's command does. What is about others than those who
 // wait shows its plan first.
 func (m *Model) applyRemedy() tea.Cmd {
-	r, none := m.why.Remedy()
+	r, command, none := m.why.Remedy()
 	if none != "" {
 		return m.say(info, none)
 	}
@@ -36,7 +36,7 @@ func (m *Model) applyRemedy() tea.Cmd {
 			if err != nil {
 				return changes.say(bad, q.What+": "+err.Error())
 			}
-			return changes.begin(request{Request: q, whole: !r.Own})
+			return changes.begin(request{Request: q, whole: !r.Own, shown: command})
 		}
 	}
 }

@@ -108,8 +108,9 @@ func TestWhyCarriesARemedyOut(t *testing.T) {
 func TestWhyOfARivalShowsThePlanFirst(t *testing.T) {
 	onWhy(t, 120, 40, func(r *rig, _ *fakeWaits) {
 		r.m.why.Home()
-		remedy, none := r.m.why.Remedy()
+		remedy, command, none := r.m.why.Remedy()
 		assert.Empty(t, none)
+		assert.Equal(t, "piton weight cgroup:build.slice 20", command)
 		remedy.Setting.Attribute, remedy.Setting.Value, remedy.Setting.On = "nice", "10", []string{"3641"}
 		r.press("enter")
 		assert.Contains(t, r.text(), "Nice 3641?")
@@ -117,5 +118,6 @@ func TestWhyOfARivalShowsThePlanFirst(t *testing.T) {
 		r.wait(time.Second)
 		r.press("y")
 		assert.Len(t, r.tuning.carried, 1)
+		assert.Contains(t, r.text(), "effect     "+command)
 	})
 }

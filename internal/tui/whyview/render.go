@@ -24,6 +24,7 @@ const (
 	leastName       = 28
 	leastRemedy     = 34
 	mostRows        = 12
+	leastRows       = 5
 )
 
 // columns are those of the table, with remedies where it is wide. Of what files tell there are the
@@ -70,8 +71,8 @@ var draws = map[string]list.Draw[page.Row]{"bar": func(dst []byte, r page.Row, t
 
 // relist makes the rows of the answer.
 func (v *View) relist() {
-	all := page.Rows(v.answer, page.Look{}, mostRows)
-	if a := v.answer; a.Avoidable.Mask > 0 && a.Mask.Set != nil {
+	all := page.Rows(v.answer, page.Look{}, v.most)
+	if a := v.answer; a.Mask.Set != nil {
 		row := page.Row{Row: avoidable(a), A: a}
 		if a.Verdict.Word == why.Masked {
 			all = slices.Insert(all, 0, row)
@@ -112,6 +113,7 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 	l := page.Look{Width: width, ASCII: th.ASCII, Last: true}
 	v.fit(width)
 	head, foot := v.head(l, th), v.foot(l, th)
+	v.limit(height - 1 - needed(head) - needed(foot))
 	for rank := blank; rank > stays && len(head)+len(foot)+v.Len()+1 > height; rank-- {
 		drop := func(l line) bool { return l.rank == rank }
 		head, foot = slices.DeleteFunc(head, drop), slices.DeleteFunc(foot, drop)
@@ -120,6 +122,31 @@ func (v *View) Render(width, height int, th *theme.Theme) string {
 		height = min(height, len(head)+len(foot)+v.Len()+1)
 	}
 	return v.Frame(width, height, texts(head), texts(foot), th)
+}
+
+// limit has as many rows as there is room for, the last for the rest.
+func (v *View) limit(room int) {
+	if v.answer == nil {
+		return
+	}
+	most := max(min(room, mostRows), leastRows) - 1
+	if v.answer.Mask.Set != nil { // it has a row of its own
+		most--
+	}
+	if most != v.most {
+		v.most = most
+		v.relist()
+	}
+}
+
+// needed is how many lines matter more than single rows.
+func needed(lines []line) (n int) {
+	for _, l := range lines {
+		if l.rank <= waitTimes {
+			n++
+		}
+	}
+	return n
 }
 
 func texts(lines []line) (out []string) {

@@ -47,6 +47,7 @@ type View struct {
 	job     *live.Job[seen] // nil before the first
 	seen
 	answer *why.Answer // nil before the first span
+	most   int         // rows of it, the last for the rest
 	trial  *trial      // of the last change that was made meanwhile, nil without one
 }
 
@@ -66,7 +67,7 @@ var Help = []string{
 
 // New returns the pane, about nothing.
 func New(o Options) *View {
-	return &View{o: o, List: newList()}
+	return &View{o: o, List: newList(), most: mostRows}
 }
 
 func newList() *list.List[key, page.Row] {
@@ -98,7 +99,7 @@ func (v *View) Choose(targets []change.Target, subject string) {
 // Open begins to observe.
 func (v *View) Open() tea.Cmd {
 	v.Leave()
-	*v = View{List: newList(), o: v.o, targets: v.targets, subject: v.subject}
+	*v = View{List: newList(), most: mostRows, o: v.o, targets: v.targets, subject: v.subject}
 	if v.o.Open == nil || len(v.targets) == 0 {
 		return nil
 	}
@@ -186,17 +187,18 @@ func (v *View) Changed(what string) {
 // Count is the number of rows that are selected: one, or none where there are none.
 func (v *View) Count() int { return min(v.Len(), 1) }
 
-// Remedy is what the selected row's command asks for; it says why there is none.
-func (v *View) Remedy() (r action.Remedy, none string) {
+// Remedy is what the selected row's command asks for, and the command as it is shown; it says why there
+// is none.
+func (v *View) Remedy() (r action.Remedy, command, none string) {
 	row, ok := v.Selected()
 	switch {
 	case !ok:
-		return r, "no cause is selected"
+		return r, "", "no cause is selected"
 	case row.Remedy.Set == nil && row.Remedy.Text == why.None:
-		return r, "there is no command against it"
+		return r, "", "there is no command against it"
 	case row.Remedy.Set == nil:
-		return r, "there is no command against it: " + row.Remedy.Text
+		return r, "", "there is no command against it: " + row.Remedy.Text
 	}
 	return action.Remedy{Setting: row.Remedy.Set, Targets: v.targets, Threads: v.answer.Target.Threads, Subject: v.subject,
-		Reason: v.subject + " waits: " + row.Name}, ""
+		Reason: v.subject + " waits: " + row.Name}, row.Remedy.Text, ""
 }

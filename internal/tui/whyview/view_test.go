@@ -2,6 +2,7 @@ package whyview
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -219,7 +220,7 @@ func TestRemedies(t *testing.T) {
 		"neighbour": "weight 20 of cgroup:build.slice", "self": "affinity 0-7 of 812", "limit": "there is no command against it",
 		"real time": "affinity 0-3 of 4711", "kernel": "irq-affinity 0-3 of 132", "waking": "there is no command against it",
 		"avoidable unknown": "affinity 0-7 of 812"}, all(t, v))
-	_, none := New(Options{}).Remedy()
+	_, _, none := New(Options{}).Remedy()
 	assert.Equal(t, "no cause is selected", none)
 	v.targets[0].Scope = change.ScopeThread
 	v.take(v.seen)
@@ -235,7 +236,7 @@ func all(t *testing.T, v *View) map[string]string {
 	v.Home()
 	for range v.Rows() {
 		row, _ := v.Selected()
-		r, none := v.Remedy()
+		r, _, none := v.Remedy()
 		if none == "" {
 			none = r.Attribute + " " + r.Value + " of " + strings.Join(r.On, " ")
 			assert.Equal(t, []change.Target{{TID: 812, StartTicks: 7}}, r.Targets)
@@ -265,4 +266,25 @@ func TestTheCursorFollowsItsCause(t *testing.T) {
 	assert.True(t, v.Click(3, at+2))
 	assert.Equal(t, "3/6", v.Position())
 	assert.False(t, v.Click(3, 0))
+}
+
+// Where rows are many, the rest of them is one, and the figures above stay.
+func TestManyRows(t *testing.T) {
+	v := shown("")
+	o := &v.seen.spans[0].Observation
+	for pid := range kernel.TID(30) {
+		w := o.By[2]
+		w.Group, w.Command, w.PID = "", fmt.Sprint("cc", pid), 2000+pid
+		o.By = append(o.By, w)
+	}
+	v.take(v.seen)
+	drawn := text(v, 80, 20)
+	assert.Contains(t, drawn, " ran ")
+	assert.Contains(t, drawn, " waits: p50")
+	assert.Regexp(t, `others +\d+ more`, drawn)
+	assert.Equal(t, "1/9", v.Position())
+	text(v, 80, 14)
+	assert.Equal(t, "1/5", v.Position())
+	text(v, 200, 60)
+	assert.Equal(t, "1/12", v.Position())
 }
