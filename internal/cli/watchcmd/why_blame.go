@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"piton/internal/chart"
 	"piton/internal/cli/app"
 	"piton/internal/cli/exit"
 	"piton/internal/cli/output"
@@ -19,6 +18,7 @@ import (
 	"piton/internal/procfs"
 	"piton/internal/watch"
 	"piton/internal/why"
+	"piton/internal/why/page"
 	"piton/internal/why/session"
 )
 
@@ -144,14 +144,11 @@ type blamed struct {
 // rate is ms waited a second.
 func (k blamed) rate() float64 { return 1000 * k.Kept.Time.Seconds() / max(k.Span.Seconds(), 1e-9) }
 
-// perSecond is time waited, in ms a second, as people read it.
-func perSecond(rate float64) string { return chart.Digits(math.Round(10*rate) / 10) }
-
 // whom are the victims of an offender: "131 of web, 40 of sshd".
 func whom(o why.Offender) string {
 	var out []string
 	for _, kept := range o.Of {
-		out = append(out, fmt.Sprintf("%s of %s", perSecond(blamed{o, kept}.rate()), kept.Victim))
+		out = append(out, fmt.Sprintf("%s of %s", page.PerSecond(blamed{o, kept}.rate()), kept.Victim))
 	}
 	if more := len(out) - mostKept; more > 0 {
 		out = append(out[:mostKept], fmt.Sprintf("%d more", more))

@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"math"
 
 	"piton/internal/chart"
 	"piton/internal/field"
@@ -80,7 +79,7 @@ var columns = []field.Column[Row]{
 	ranked(2, column("", " ", 0, "", nil).As(func(r Row) string { return r.Spelled(chart.Eighths(r.Share, barCells)) })),
 	column("ns", "", field.TypeInt|field.TypeNull, "time waited for it, summed over threads", known(func(r Row) any { return int64(r.Time) })),
 	column("ms_per_s", "ms/s", field.TypeNumber|field.TypeNull, "the same a second", known(func(r Row) any { return field.Rounded(float32(r.rate())) })).
-		As(measured(func(r Row) string { return chart.Digits(math.Round(r.rate()*10) / 10) })),
+		As(measured(func(r Row) string { return PerSecond(r.rate()) })),
 	ranked(3, column("count", "WAITS", field.TypeInt|field.TypeNull, "waits with such a part", known(func(r Row) any { return r.Waits })).
 		As(ofWaits(func(r Row) string { return chart.Group(fmt.Sprint(r.Waits)) }))),
 	ranked(1, column("p99_ns", "p99", field.TypeInt|field.TypeNull, "of these parts", known(func(r Row) any { return int64(r.Bins.Quantile(0.99, r.Waited.Longest)) })).
@@ -118,6 +117,16 @@ func (r Row) rate() float64 {
 		return 0
 	}
 	return 1000 * r.Time.Seconds() / r.A.Span.Seconds()
+}
+
+// PerSecond is time waited, in ms a second, as people read it: with tenths below 100, so that a
+// column of them stays in line.
+func PerSecond(rate float64) string {
+	const exact = 99.95
+	if rate >= exact {
+		return chart.Group(fmt.Sprintf("%.0f", rate))
+	}
+	return fmt.Sprintf("%.1f", rate)
 }
 
 // periods of a group with a limit, or those of them that were throttled.
