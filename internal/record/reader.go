@@ -71,9 +71,9 @@ func NewReader(r io.ReaderAt, size int64) (*Reader, error) {
 }
 
 // find lists the blocks. Until one is right, their mark is only known by its beginning. What
-// looks like blocks and is not is read to an extent: somebody may have made such a file.
+// only looks like a block is read within a budget: somebody may have made such a file.
 func (f *Reader) find() error {
-	mark, vain := []byte(magic), f.size+mostRaw
+	mark, budget := []byte(magic), f.size+mostRaw
 	const piece = 1 << 20
 	buf := make([]byte, min(int64(piece+markBytes), f.size))
 	for from := int64(0); from < f.size; from += piece {
@@ -93,7 +93,7 @@ func (f *Reader) find() error {
 			}
 			b.from = time.Unix(0, int64(binary.LittleEndian.Uint64(when[:])))
 			if _, next, err := f.read(b.first(), f.size, when[:]); err != nil {
-				if vain -= max(next-b.offset, 0); vain < 0 {
+				if budget -= max(next-b.offset, 0); budget < 0 {
 					return nil
 				}
 				continue

@@ -417,7 +417,7 @@ func TestOtherColumns(t *testing.T) {
 }
 
 // A file of marks before large chunks that are not right is not read over and over.
-func TestVainMarks(t *testing.T) {
+func TestFalseMarks(t *testing.T) {
 	one := append([]byte(magic), make([]byte, 16)...)
 	one = append(one, 0, 0, 0x80, 0, 1, 2, 3, 4) // 8 MB
 	file := bytes.Repeat(one, 1<<20)

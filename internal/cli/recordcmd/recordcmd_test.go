@@ -183,6 +183,14 @@ func TestRow(t *testing.T) {
 	late := now.Add(5 * time.Minute).Format(time.DateTime)
 	assert.True(t, strings.HasPrefix(times(t, path, late), late[11:]+" "))
 
+	for _, empty := range []string{".20200101-000000", ".20990101-000000"} { // of a recorder that was killed at once
+		require.NoError(t, os.WriteFile(path+empty, nil, 0o600))
+	}
+	assert.Equal(t, 399, strings.Count(times(t, path, ""), " ")+1)
+	for _, empty := range []string{".20200101-000000", ".20990101-000000"} {
+		require.NoError(t, os.Remove(path+empty))
+	}
+
 	other := path + ".old" // not one of the row
 	require.NoError(t, os.WriteFile(other, nil, 0o600))
 	long := time.Now().Add(-2 * time.Hour)

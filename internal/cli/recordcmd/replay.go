@@ -136,7 +136,7 @@ func (t *tape) seek(from time.Time) error {
 	return err
 }
 
-// next opens the next file.
+// next opens the next file of which something can be read.
 func (t *tape) next() error {
 	t.close()
 	path := t.paths[0]
@@ -146,10 +146,28 @@ func (t *tape) next() error {
 		return err
 	}
 	t.file = file
-	if t.reader, err = record.NewReader(file, size); err != nil {
+	t.reader, err = record.NewReader(file, size)
+	switch {
+	case errors.Is(err, record.ErrNoRecord) && len(t.paths) > 0:
+		t.damaged++
+		return t.next()
+	case err != nil:
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
+}
+
+// more goes to the next file of the row, if there is one that can be read.
+func (t *tape) more() (bool, error) {
+	if len(t.paths) == 0 {
+		return false, nil
+	}
+	err := t.next()
+	if errors.Is(err, record.ErrNoRecord) {
+		t.damaged++
+		return false, nil
+	}
+	return err == nil, err
 }
 
 func (t *tape) close() {
@@ -174,17 +192,16 @@ func (t *tape) play(ctx context.Context, from time.Time, on app.OnSample) error 
 	for ctx.Err() == nil {
 		s, joined, err := t.reader.Next()
 		switch {
-		case err == io.EOF && len(t.paths) > 0:
-			t.damaged += t.reader.Damaged()
-			if err := t.next(); err != nil {
-				return err
-			}
-			continue
-		case err == io.EOF && !shown:
-			t.damaged += t.reader.Damaged()
-			return fmt.Errorf("the record has no sample from %s on: it is from %s to %s", clock(from), clock(t.begins), clock(last))
 		case err == io.EOF:
 			t.damaged += t.reader.Damaged()
+			switch more, err := t.more(); {
+			case err != nil:
+				return err
+			case more:
+				continue
+			case !shown:
+				return fmt.Errorf("the record has no sample from %s on: it is from %s to %s", clock(from), clock(t.begins), clock(last))
+			}
 			return nil
 		case err != nil:
 			return err
