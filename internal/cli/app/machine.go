@@ -38,6 +38,11 @@ func (a *App) CPUs(expr string) (cpuset.Set, error) {
 	if err != nil {
 		return cpuset.Set{}, fmt.Errorf("read the topology: %w", err)
 	}
+	return CPUsOf(expr, t)
+}
+
+// CPUsOf is CPUs for a machine that may be another one.
+func CPUsOf(expr string, t *topology.Topology) (cpuset.Set, error) {
 	set, err := topology.ParseCPUs(expr, t)
 	if err != nil && topology.CheckCPUs(expr) != nil {
 		err = exit.With(exit.Usage, err) // on any machine

@@ -19,7 +19,6 @@ import (
 	"piton/internal/model"
 	"piton/internal/record"
 	"piton/internal/sample"
-	"piton/internal/topology"
 	"piton/internal/userfile"
 )
 
@@ -70,11 +69,10 @@ func runReplay(ctx context.Context, a *app.App, path string, o *replayOptions) e
 			return err
 		}
 	}
-	cpus := func(flag, expr string) (set cpuset.Set, err error) {
-		if expr != "" {
-			if set, err = topology.ParseCPUs(expr, t.reader.Topology()); err != nil {
-				err = exit.With(exit.Usage, fmt.Errorf("%s: %w", flag, err))
-			}
+	cpus := func(flag, expr string) (cpuset.Set, error) {
+		set, err := app.CPUsOf(expr, t.reader.Topology())
+		if err != nil {
+			err = fmt.Errorf("%s: %w", flag, err)
 		}
 		return set, err
 	}

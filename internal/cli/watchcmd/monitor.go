@@ -296,8 +296,11 @@ func (o *Monitor) Print(ctx context.Context, a *app.App, samples Samples) error 
 
 // LimitCPUs makes --cpu a term of the filter; cpus reads a flag's CPUs.
 func (o *Monitor) LimitCPUs(cpus func(flag, expr string) (cpuset.Set, error)) error {
+	if o.cpu == "" {
+		return nil
+	}
 	set, err := cpus("--cpu", o.cpu)
-	if err != nil || o.cpu == "" {
+	if err != nil {
 		return err
 	}
 	o.Filter = strings.TrimSpace(o.Filter + " allowed~" + set.String())
