@@ -109,7 +109,7 @@ func Read(root string, needs Needs) (*State, error) {
 
 func readTasks(root string) ([]*sample.Task, error) {
 	s, err := sample.New(sample.Options{Root: root, Needs: sample.Needs{
-		Threads: true, Identity: true, Affinity: true, IOPrio: true, All: true,
+		Threads: true, Identity: true, Exe: true, Affinity: true, IOPrio: true, All: true,
 	}})
 	if err != nil {
 		return nil, err

@@ -135,7 +135,7 @@ func (d *details) one(w *walk, i int, old *Task, k *kept) {
 
 func (d *details) identity(w *walk, t, old *Task, watched, turn bool) {
 	full := w.needs.Identity || w.needs.listed(t.TID)
-	d.ids.both = w.needs.BothUsers
+	d.ids.both, d.ids.exe = w.needs.BothUsers, w.needs.Exe
 	switch age := w.at - t.ID.seen; {
 	case old == nil || old.ID != t.ID: // new, or renamed by exec or by itself
 		d.ids.complete(t.ID, t, w.seq, full)

@@ -14,6 +14,7 @@ type identities struct {
 	r     *procfs.Reader
 	users *users.Names
 	both  bool    // the real user is read, too
+	exe   bool    // and the program's file, in samples
 	last  program // the process read last: threads of one process mostly follow each other
 }
 
@@ -25,7 +26,7 @@ type program struct {
 }
 
 // complete fills in an identity that has its Comm and that nobody else has seen
-// yet; with full, the command line, program and cgroup too. What cannot be read
+// yet; with full, the command line and cgroup too, and the program if that is asked for. What cannot be read
 // stays empty: exe of others needs CAP_SYS_PTRACE, and a task may just have ended.
 func (ids *identities) complete(id *Identity, t *Task, seq uint64, full bool) {
 	ids.user(id, t)
@@ -33,7 +34,7 @@ func (ids *identities) complete(id *Identity, t *Task, seq uint64, full bool) {
 		return
 	}
 	if ids.last.seq != seq || ids.last.tgid != t.TGID {
-		ids.last = ids.program(t, seq, Parts{Command: true, Cgroup: true, Exe: true})
+		ids.last = ids.program(t, seq, Parts{Command: true, Cgroup: true, Exe: ids.exe})
 	}
 	id.Full = true
 	id.Cmdline, id.Exe, id.Cgroup = ids.last.cmdline, ids.last.exe, ids.last.cgroup

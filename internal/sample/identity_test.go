@@ -19,7 +19,7 @@ func TestReadProcess(t *testing.T) {
 	self := kernel.TID(os.Getpid())
 	task, err := p.Read(self, AllParts)
 	require.NoError(t, err)
-	s, err := New(Options{Needs: Needs{Identity: true}, EBPF: EBPFNever})
+	s, err := New(Options{Needs: Needs{Identity: true, Exe: true}, EBPF: EBPFNever})
 	require.NoError(t, err)
 	defer s.Close()
 	n, err := s.Read()

@@ -22,7 +22,7 @@ func find(s *Sample, tid kernel.TID) *Task {
 
 func TestReadThisMachine(t *testing.T) {
 	pid := kernel.TID(os.Getpid())
-	s := liveSampler(t, Needs{Affinity: true, Migrations: true, IOPrio: true, Watch: []kernel.TID{pid}})
+	s := liveSampler(t, Needs{Affinity: true, Migrations: true, IOPrio: true, Exe: true, Watch: []kernel.TID{pid}})
 	var n *Sample
 	for i := range 3 {
 		var err error

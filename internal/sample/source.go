@@ -111,6 +111,9 @@ type Needs struct {
 	// Memory, IO, OOM and Wait ask for those figures of Extra of Watch.
 	Memory, IO, OOM, Wait bool
 	Identity              bool // the full Identity of every task (search and filter need it), not only of Watch
+	// Exe is the program's file in every full Identity, by which targets name processes: a link that
+	// takes rights, raised for each, a tenth of what --headless -n 1 cost.
+	Exe bool
 	// BothUsers asks whether the real and the effective user differ, which costs a file a task.
 	BothUsers bool
 	// Watch are the tasks for which the figures above are read: shown rows,
@@ -141,7 +144,7 @@ func (n Needs) Equal(o Needs) bool {
 	return n.flags() == o.flags() && n.Trace == o.Trace && n.Wakes == o.Wakes && n.Flows == o.Flows && slices.Equal(n.Watch, o.Watch)
 }
 
-func (n Needs) flags() [18]bool {
+func (n Needs) flags() [19]bool {
 	return [...]bool{n.Threads, n.Affinity, n.Switches, n.Delay, n.Migrations, n.IOPrio, n.ThreadDelay, n.ThreadAttr,
-		n.Memory, n.IO, n.OOM, n.Wait, n.Identity, n.All, n.Ledger, n.PingPongs, n.PSI, n.BothUsers}
+		n.Memory, n.IO, n.OOM, n.Wait, n.Identity, n.All, n.Ledger, n.PingPongs, n.PSI, n.Exe, n.BothUsers}
 }

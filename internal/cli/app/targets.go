@@ -89,6 +89,7 @@ func (a *App) Targets(words []string, scope change.Scope) (c Chosen, unmatched, 
 		}
 		others = append(others, e)
 		needs.Identity = needs.Identity || e.NeedsIdentity()
+		needs.Exe = needs.Identity
 		needs.BothUsers = needs.BothUsers || e.User() != ""
 	}
 	if len(others)+len(threads) == 0 {

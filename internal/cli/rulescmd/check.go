@@ -71,7 +71,7 @@ func runCheck(a *app.App, path string, out output.Format) error {
 	if err != nil {
 		return err
 	}
-	all, err := a.SampleOnce(sample.Needs{Identity: true, BothUsers: true}, sample.EBPFMany)
+	all, err := a.SampleOnce(sample.Needs{Identity: true, Exe: true, BothUsers: true}, sample.EBPFMany)
 	if err != nil {
 		return err
 	}

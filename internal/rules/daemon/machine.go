@@ -60,7 +60,7 @@ func (l *Live) Use(set *rules.Set) error {
 			return err
 		}
 	}
-	needs, ebpf := sample.Needs{Identity: true, BothUsers: true}, sample.EBPFNever
+	needs, ebpf := sample.Needs{Identity: true, Exe: true, BothUsers: true}, sample.EBPFNever
 	if set.Triggers() {
 		needs.Migrations, needs.PingPongs, needs.Delay, needs.ThreadDelay, ebpf = true, true, true, true, l.ebpf
 	}
