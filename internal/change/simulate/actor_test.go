@@ -29,7 +29,7 @@ type actor struct {
 	ends      []func()      // what the kernel does when it ends: locks are released, connections closed
 	interrupt bool          // Ctrl-C
 	meant     *group        // that it last looked at
-	looked    int           // the step at which it last read a quota
+	looked    int           // the step at which it last read a period
 
 	*piton // nil for a guard
 	guard  *guardian

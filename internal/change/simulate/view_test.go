@@ -253,7 +253,7 @@ func (v view) ReadSetting(path string) (string, error) {
 		return "", err
 	}
 	if has {
-		if slices.Contains(g.names(v.fate.unified, 1), filepath.Base(path)) {
+		if name := filepath.Base(path); name == "cpu.max" || name == "cpu.cfs_period_us" {
 			v.looked = v.steps
 		}
 		return text, nil
