@@ -64,6 +64,7 @@
 //	change/simulate  the change path in a made-up hostile world, from a seed
 //	change/guard   the process that reverts a change unless somebody confirms it
 //	partition      what is moved off when CPUs are isolated, and how it is restored
+//	noise          when a CPU did not run a thread that had it alone, and what ran there instead
 //	bench/runner   runs of a study: the process placed, measured from outside and ended; the process's own end
 //	bench/store    the results file, and what was measured before
 //	bench          studies, their runs and what they show: judged, in tables, compared with earlier ones

@@ -2,8 +2,9 @@
 // it: all tasks of the machine in one pass (Walk), every migration (Migrations
 // counts them, Moves reports them one by one), who had each CPU for how long
 // (Ledger), which thread wakes which (Wakes), on which CPUs packets are handled and read
-// (Flows), what processes do (Work), which begin, execute and end (ProcEvents), and who sets how
-// tasks and control groups are scheduled (Changes).
+// (Flows), what processes do (Work), what interrupts one on
+// its CPU (Noise), which begin, execute and end (ProcEvents), and who
+// sets how tasks and control groups are scheduled (Changes).
 // Package waits below it sees what tasks wait for. It decides nothing and computes no rates.
 //
 // Each subject is an object of its own that is loaded when it is opened and
@@ -38,6 +39,8 @@ var (
 	ledgerObject []byte
 	//go:embed moves_bpfel.o
 	movesObject []byte
+	//go:embed noise_bpfel.o
+	noiseObject []byte
 	//go:embed procevents_bpfel.o
 	proceventsObject []byte
 	//go:embed seq_bpfel.o

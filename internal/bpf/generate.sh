@@ -12,7 +12,7 @@ if [ $# = 0 ] && [ "$found" != $version ]; then
 	echo "internal/bpf: objects left as they are: they are made by clang $version, here is ${found:-none} (apt install clang llvm)" >&2
 	exit 0
 fi
-for program in walk seq count moves ledger wakes flows work procevents changes ./waits ../lab/aggregate ../lab/steer ../lab/hint; do # a name, or the package that has it
+for program in walk seq count moves ledger noise wakes flows work procevents changes ./waits ../lab/aggregate ../lab/steer ../lab/hint; do # a name, or the package that has it
 	name=${program##*/} folder=. package=bpf source=c/$program.c
 	if [ "$name" != "$program" ]; then
 		folder=$program package=$name source=${program%/*}/c/$name.c

@@ -19,7 +19,7 @@ import (
 // embedded are this package's objects by the names of their sources.
 var embedded = map[string]*[]byte{
 	"walk": &walkObject, "seq": &seqObject, "count": &countObject, "moves": &movesObject, "ledger": &ledgerObject, "wakes": &wakesObject,
-	"procevents": &proceventsObject, "flows": &flowsObject, "changes": &changesObject,
+	"procevents": &proceventsObject, "noise": &noiseObject, "flows": &flowsObject, "changes": &changesObject,
 }
 
 // committed are all objects, those of the laboratory too: their paths without the ending.

@@ -85,6 +85,8 @@ func mainOf(args []string) (main func(*app.App, []string) int, ok bool) {
 		main = runOrder
 	case verb == tunecmd.SweeperVerb || verb == tunecmd.SweeperChild:
 		main = tunecmd.Sweep
+	case verb == tunecmd.SpinVerb:
+		main = tunecmd.Spin
 	default:
 		return nil, false
 	}

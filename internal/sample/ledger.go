@@ -50,7 +50,7 @@ func (l *ledger) read(n *Sample, fs procfs.FS, r *procfs.Reader) error {
 		case bpf.KindIRQ:
 			out.Number, out.Name = int(v.ID), l.irqName(v.ID, fs)
 		case bpf.KindSoftIRQ:
-			out.Number, out.Name = int(v.ID), softIRQName(v.ID)
+			out.Number, out.Name = int(v.ID), SoftIRQName(v.ID)
 		}
 	}
 	return nil
@@ -90,7 +90,8 @@ func (l *ledger) irqName(number uint32, fs procfs.FS) string {
 // has them.
 var softIRQNames = [...]string{"HI", "TIMER", "NET_TX", "NET_RX", "BLOCK", "IRQ_POLL", "TASKLET", "SCHED", "HRTIMER", "RCU"}
 
-func softIRQName(vector uint32) string {
+// SoftIRQName is the name of a vector.
+func SoftIRQName(vector uint32) string {
 	if int(vector) >= len(softIRQNames) {
 		return strconv.Itoa(int(vector))
 	}

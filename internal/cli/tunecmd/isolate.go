@@ -16,7 +16,8 @@ import (
 )
 
 const isolateJSON = `With -o json: change lines for what is changed, unmovable lines for what stays on the CPUs, a summary; with --verify a
-stay line for everything that still ran there, and a verified line (see piton schema).`
+gap line for each time in which a thread that spun there did not run, a stay line for everything that still ran there, a
+gaps line for each that took of the gaps, and a verified line (see piton schema).`
 
 type isolateOptions struct {
 	apply  changes.Options
@@ -39,6 +40,10 @@ It needs --yes, or --revert-after 15s and then piton keep, as ordinary tasks are
 piton include restores the CPUs, with every pin as it was; so does piton undo.
 Then pin to the isolated CPUs the tasks that they are for: piton pin.
 
+With --verify a thread spins on each of the CPUs and reads the clock, as the kernel's osnoise tracer does. Each time
+in which it did not run is a gap, and eBPF programs tell what took it: a task, an interrupt, a softirq, an NMI, or
+nothing of the kernel, which is firmware (SMI) or the hypervisor. Without eBPF gaps have no names.
+
 ` + flags.CPUsHelp + "\n\n" + isolateJSON,
 		Example: "  piton isolate 4-7 --dry-run\n  piton isolate node:1 --revert-after 30s\n  piton isolate 2-3 --yes --verify 10s",
 		GroupID: app.GroupTune,
@@ -47,7 +52,7 @@ Then pin to the isolated CPUs the tasks that they are for: piton pin.
 			return isolate(cmd.Context(), a, args[0], o)
 		},
 	}
-	cmd.Flags().Var(&o.verify, "verify", "then watch the CPUs for this time, and list what still ran there")
+	cmd.Flags().Var(&o.verify, "verify", "then watch the CPUs for this time, and list what still ran there and each gap")
 	o.apply.AddFlags(cmd.Flags())
 	return cmd
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"piton/internal/chart"
@@ -21,10 +22,15 @@ import (
 
 // verifyIsolation watches isolated CPUs, and prints what ran there.
 func verifyIsolation(ctx context.Context, a *app.App, cpus cpuset.Set, o isolateOptions) error {
-	v := verification{watcher: partition.NewWatcher(cpus), interrupts: interruptsIfAny(irq.New("/").NewReader().Read)}
+	gaps, err := watchGaps(a, cpus, o.apply.Output)
+	if err != nil {
+		return err
+	}
+	defer gaps.end()
+	v := verification{watcher: partition.NewWatcher(cpus), interrupts: interruptsIfAny(irq.New("/").NewReader().Read), own: gaps.threads}
 	const tick = time.Second
 	a.Warn("watching CPUs %s for %v", cpus, o.verify.Duration)
-	err := a.Sample(ctx, tick, sample.Needs{Threads: true, Ledger: true}, sample.EBPFNow, func(m *model.Model) (bool, error) {
+	err = a.Sample(ctx, tick, sample.Needs{Threads: true, Ledger: true}, sample.EBPFNow, func(m *model.Model) (bool, error) {
 		err := v.add(m)
 		return err == nil && v.span < o.verify.Duration-tick/2, err
 	})
@@ -39,10 +45,19 @@ func verifyIsolation(ctx context.Context, a *app.App, cpus cpuset.Set, o isolate
 	if err != nil {
 		return err
 	}
+	if err := gaps.end(); err != nil {
+		return err
+	}
 	table := irq.Next(v.before, now)
 	found := v.watcher.Report(facts, &table)
-	printStays(a, o.apply.Output, cpus, v.watcher, found, v.span)
-	return nil
+	if v.untold == nil {
+		printStays(a, o.apply.Output, cpus, v.watcher, found, v.span)
+	}
+	gaps.print()
+	if o.apply.Output.JSON() {
+		verifiedList.JSON(a, verified{span: v.span, stays: len(found), gaps: gaps})
+	}
+	return v.untold
 }
 
 // interruptsIfAny reads none where they are masked; the plan has said so.
@@ -63,17 +78,21 @@ type verification struct {
 	interrupts func() (*irq.Snapshot, error)
 	before     *irq.Snapshot
 	span       time.Duration
+	own        []kernel.TID // threads that spin there
+	untold     error        // why tasks and interrupts are not counted
 }
 
 func (v *verification) add(m *model.Model) (err error) {
 	if why := ledgerError(m.Sample); why != nil {
-		return exit.With(exit.NotPermitted, why)
+		v.untold = exit.With(exit.NotPermitted, why)
 	}
 	if m.Elapsed == 0 {
 		v.before, err = v.interrupts()
 		return err
 	}
-	v.watcher.Add(m.Sample.RunIntervals)
+	v.watcher.Add(slices.DeleteFunc(slices.Clone(m.Sample.RunIntervals), func(r sample.RunInterval) bool {
+		return r.Kind == sample.RunOfTask && slices.Contains(v.own, r.TID)
+	}))
 	v.span += m.Elapsed
 	return nil
 }
@@ -128,15 +147,14 @@ func printStays(a *app.App, o output.Format, cpus cpuset.Set, w *partition.Watch
 	for i, v := range found {
 		rows[i] = interference{v, span}
 	}
-	if interferenceList.Write(a, rows, o); o.JSON() {
-		verifiedList.JSON(a, verified{span, len(found)})
-	}
+	interferenceList.Write(a, rows, o)
 }
 
 // verified ends the list.
 type verified struct {
 	span  time.Duration
 	stays int
+	gaps  *gapLog
 }
 
 var (
@@ -162,7 +180,11 @@ var (
 		output.Col("do", "REMEDY", output.MaybeText, "what helps", func(s interference) any { return field.NonEmpty(s.Do) }))
 	verifiedList = output.NewList("isolate", "verified", "the end of that list",
 		output.Col("span_s", "", output.Number, "time watched", func(v verified) any { return v.span.Seconds() }),
-		output.Col("stays", "", output.Int, "lines before", func(v verified) any { return v.stays }))
+		output.Col("stays", "", output.Int, "stay lines before", func(v verified) any { return v.stays }),
+		output.Col("gaps", "", output.Int, "gap lines before", func(v verified) any { return v.gaps.count }),
+		output.Col("least_ns", "", output.Int, "the shortest gap that is told", func(v verified) any { return v.gaps.watcher.Least.Nanoseconds() }),
+		output.Col("lost", "", output.Int, "gaps and events that found no room", func(v verified) any { return int(v.gaps.watcher.Lost()) }),
+		output.Col("named_by", "", output.MaybeText, "what names gaps: ebpf", func(v verified) any { return field.NonEmpty(v.gaps.source()) }))
 )
 
 // brief is a time in the unit that suits it.

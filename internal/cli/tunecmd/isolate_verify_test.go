@@ -33,7 +33,8 @@ func TestVerificationSpans(t *testing.T) {
 	assert.Equal(t, v.span, now-v.before.At)
 
 	s.Collectors = nil
-	assert.Equal(t, exit.NotPermitted, exit.Code(v.add(&model.Model{Sample: s})))
+	require.NoError(t, v.add(&model.Model{Sample: s, Elapsed: time.Second}), "gaps are watched all the same")
+	assert.Equal(t, exit.NotPermitted, exit.Code(v.untold))
 }
 
 func TestVerifyWithoutInterrupts(t *testing.T) {
