@@ -100,7 +100,7 @@ func TestReadOnly(t *testing.T) {
 // root, with the mode in the environment.
 func TestReadOnlyHelpers(t *testing.T) {
 	h := newHome(t)
-	for _, args := range []string{orderVerb, guard.Verb, guard.Verb + " x", tunecmd.SweeperVerb + " / x", tunecmd.SweeperChild + " / x"} {
+	for _, args := range []string{orderVerb, guard.Verb, guard.Verb + " x", tunecmd.SweeperVerb + " / x", tunecmd.SweeperChild + " / x", tunecmd.SpinVerb + " 1"} {
 		h.env = append(h.env, "PITON_READONLY=1")
 		r := h.run(strings.Fields(args)...)
 		assert.Equal(t, exit.NotPermitted, r.code, args)
