@@ -14,8 +14,8 @@ import (
 )
 
 // Changes reports the system calls that set how a task or a control group is scheduled, once
-// they have returned and in that order. It looks at each system call of the machine: keep it
-// open only while someone looks. Not seen are calls through io_uring or of 32-bit programs, and
+// they have returned and in that order. It looks at each system call of the machine, for some
+// 20 ns, and 160 of a write: keep it open only while someone looks. Not seen are calls through io_uring or of 32-bit programs, and
 // what the kernel changes by itself. Safe for concurrent use.
 type Changes struct {
 	object.Object

@@ -46,6 +46,7 @@ var (
 		"TestProcEventsSaysWhatIsLost", "TestProcEventsClose", "TestWalkEqualsProc", "TestWalkManyMasks", "TestRunQueues", "TestRunQueuesOfOnlineCPUs",
 	}}
 	waiting     = guestRun{program: "bpf/waits", tests: []string{"TestPartsSumToRunDelay", "TestCauses", "TestTargets", "TestSeveralTargets", "TestTheClosestTargetHasTheTask", "TestOpenWaits", "TestAvoidable"}}
+	changed     = guestRun{program: "watch", tests: []string{"TestChangesOfTasks", "TestChangesOfGroups"}}
 	aggregation = guestRun{program: "lab/aggregate", tests: []string{"TestIsInForceWhileOpen", "TestEndsWithItsProcess", "TestIsFair"}}
 	aggregated  = guestRun{program: "lab", tests: []string{"TestPlacerAggregates"}}
 	schedExts   = []string{"TestSchedExtChat", "TestSchedExtPlacement", "TestSchedExtEndsWithPiton", "TestSchedExtDecides"}
@@ -106,7 +107,7 @@ var guests = []guest{
 	},
 	{
 		name: "devices", kernel: newestKernel, shape: fourNode, memory: 2048, options: devices,
-		runs: slices.Concat([]guestRun{doctor, counts, waiting}, refused(),
+		runs: slices.Concat([]guestRun{doctor, counts, waiting, changed}, refused(),
 			[]guestRun{realChanges, inCLI(watched, schedExts, attribute, []string{"TestVMClamps"}, isolation, lines)}),
 		paths: []string{
 			"internal/action", "internal/bpf", "internal/change", "internal/feature", "internal/irq", "internal/kernel", "internal/kthread", "internal/model", "internal/partition", "internal/procfs",
@@ -127,7 +128,7 @@ var guests = []guest{
 	},
 	{
 		name: "old", weekly: true, kernel: oldKernel, shape: fourNode, memory: 4096, options: append([]string{"--append", "threadirqs"}, devices...),
-		runs: slices.Concat([]guestRun{doctor, counts, waiting}, refused(),
+		runs: slices.Concat([]guestRun{doctor, counts, waiting, changed}, refused(),
 			[]guestRun{realChanges, inCLI(watched, layout, memory, attribute, []string{"TestVMHotplugDuringBench", "TestVMIsolateKilled", "TestVMKilledSpread", "TestVMThreadedIRQ"}, isolation, lines)}),
 	},
 	// An emulated guest of 7.2 and newer can stand still under FIFO 99 without throttling: no TestVMStarvedGuard.
