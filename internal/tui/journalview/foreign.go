@@ -27,6 +27,9 @@ const lookEvery = 500 * time.Millisecond
 // mostForeign is how many lines an entry gets about changes by others.
 const mostForeign = 4
 
+// itsHabit is how often a process has to set its own affinity before it is said to do that.
+const itsHabit = 3
+
 // foreign is what others set of what entries set. It is watched while the view is shown.
 type foreign struct {
 	watcher Watcher
@@ -60,6 +63,9 @@ func (o *overwrite) words() string {
 	}
 	if o.times > 1 {
 		text += fmt.Sprintf(", %s times", chart.Digits(float64(o.times)))
+	}
+	if o.Itself() && o.Attribute == attr.Affinity && o.times >= itsHabit {
+		text += ": a pin will not hold"
 	}
 	return field.Clean(text)
 }

@@ -65,7 +65,7 @@ func TestChangesByOthersAreListed(t *testing.T) {
 		refused, own, itself := of(3642, attr.Affinity, "0-7"), of(3642, attr.Affinity, "0-7"), of(3643, attr.Affinity, "3")
 		refused.Errno, own.By.Own, itself.By = syscall.EINVAL, true, watch.Changer{PID: 3641, Comm: "nqueens"}
 		w.settings.List = []watch.Setting{of(3642, attr.Affinity, "0-7"), of(3642, attr.Nice, "3"), of(9, attr.Affinity, "0-7"),
-			of(3642, attr.Affinity, "5"), refused, own, itself, itself}
+			of(3642, attr.Affinity, "5"), refused, own, itself, itself, itself}
 		look := v.look(v.foreign.round)
 		found, ok := look().(func() tea.Cmd)
 		require.True(t, ok)
@@ -73,7 +73,7 @@ func TestChangesByOthersAreListed(t *testing.T) {
 		out := text(v, 120, 40)
 		at := time.Now().Local().Format(time.TimeOnly)
 		assert.Equal(t, 1, strings.Count(out, at+" systemd 1 (init.scope) set affinity of nqueens 3641/3642: 5 → 0-7, as before"), out)
-		assert.Equal(t, 1, strings.Count(out, at+" nqueens 3641 set its own affinity: 5 → 3, 2 times"), out)
+		assert.Equal(t, 1, strings.Count(out, at+" nqueens 3641 set its own affinity: 5 → 3, 3 times: a pin will not hold"), out)
 		assert.Equal(t, 2, strings.Count(out, " set "), out)
 
 		perform(v, v.Leave())
