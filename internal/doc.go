@@ -73,7 +73,7 @@
 //	why/facts      what is read of a target that waits, and what files alone tell
 //	why/session    observes why a target waits, span by span, by eBPF or from files
 //	why/page       how the answer is read: its columns, and the lines around the table (pure)
-//	watch          single migrations as they happen, and their sums; which thread wakes which
+//	watch          single migrations as they happen, and their sums; which thread wakes which; who changes what
 //	rescue         real-time tasks that keep everything else from running
 //	field          the table of columns
 //	target         the TARGET grammar: which tasks a word on the command line means

@@ -1,9 +1,10 @@
 // Package watch follows the migrations of chosen tasks: one by one as they
 // happen where the kernel tells (eBPF), else as counts of each thread. It keeps
 // the sums, in which no move is missing that the source knows of, whatever
-// becomes of the lines about single ones. Wakes counts which thread wakes which.
+// becomes of the lines about single ones. Wakes counts which thread wakes which, and Changes
+// tells who sets how tasks and control groups are scheduled.
 //
-// It prints nothing and changes nothing. Start at Open and Run, or OpenWakes.
+// It prints nothing and changes nothing. Start at Open and Run, OpenWakes, or OpenChanges.
 package watch
 
 import (
