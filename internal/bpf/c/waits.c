@@ -36,7 +36,7 @@ INLINE void add_wait(struct cpu *c, struct totals *totals, struct watch *w, stru
 ONCE int tell_all(struct watch *w)
 {
 	for (u32 i = 0; w && i < PARTS && i < w->used; i++)
-		tell(&w->parts[i], w->slot, false);
+		tell(&w->parts[i], w->slot, 0, 0);
 	return 0;
 }
 
@@ -54,7 +54,7 @@ INLINE void wait_until(struct cpu *c, struct totals *totals, struct watch *w, st
 		return;
 	if (held) { // the walk has all but the last moment
 		struct part p = { .ns = ns };
-		tell(&p, w->slot, true);
+		tell(&p, w->slot, 1, ns);
 		return;
 	}
 	add_wait(c, totals, w, t, now, ns, open ? open : ns); // none: it has left the queue just now
@@ -76,8 +76,10 @@ INLINE void leave(struct cpu *c, u32 cpu, struct watch *w, struct task_struct *t
 		return;
 	if (!w->known)
 		learn(w, t, now);
-	if (dead) // else the walk accounts it
+	if (dead) { // else the walk does it
 		account_run(totals, w, t);
+		tell_kept(totals, w);
+	}
 	u64 missed = ours(t)->sched_info.run_delay - w->delay; // its arrival was not reported
 	if ((s64)missed > 0) {
 		w->delay += missed;
@@ -364,16 +366,18 @@ INLINE void settle_wait(struct totals *totals, struct watch *w, struct task_stru
 {
 	u64 run_delay = ours(t)->sched_info.run_delay, since = ours(t)->sched_info.last_queued, open, before = w->delay;
 	u64 delay = delay_of(t, now, &open);
+	bool goes_on = open && !on_cpu(t) && run_delay == ours(t)->sched_info.run_delay && since == ours(t)->sched_info.last_queued;
 
-	if (!open || on_cpu(t) || run_delay != ours(t)->sched_info.run_delay || since != ours(t)->sched_info.last_queued)
-		return;
 	__sync_lock_test_and_set(&w->held, 1);
-	if ((s64)(delay - before) > 0 && __sync_val_compare_and_swap(&w->delay, before, delay) == before) {
+	if (goes_on && (s64)(delay - before) > 0 && __sync_val_compare_and_swap(&w->delay, before, delay) == before) {
 		add_wait(c, totals, w, t, now, delay - before, open);
 		tell_all(w);
+		tell_kept(totals, w);
+	} else if (!ours(t)->sched_info.last_queued) { // no switch has to do with it now
+		tell_kept(totals, w);
 	}
 	__sync_lock_test_and_set(&w->held, 0);
-	if (w->ended || ending)
+	if (w->ended || (goes_on && ending))
 		finish(totals, w, t->pid, task_cpu(t), now + c->offset);
 	w->ended = 0;
 }

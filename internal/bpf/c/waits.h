@@ -10,6 +10,7 @@ enum { // sizes; also in layout.go
 	BINS = 96,
 	LIMITS = 4,
 	SLOTS = 256,   // of targets
+	KEPT = 4,
 	WORDS = 16, // of 64 CPUs; idle ones above are not named
 };
 enum { LEVELS = 12, NESTED = 16 }; // of control groups that are looked at
@@ -127,6 +128,12 @@ struct limits { // of the groups that a task is in
 	u32 n, pad;
 };
 
+struct kept { // waits of one part, one bin and one kind, that are not told yet
+	struct part part; // ns is their sum
+	u64 longest;
+	u32 waits, bin, preempted, pad;
+};
+
 struct watch { // what is known of a watched task; the scheduler orders who writes
 	u64 delay;  // its run delay, as far as it is accounted
 	u64 ran;    // its sum_exec_runtime, as far as it is accounted
@@ -141,6 +148,7 @@ struct watch { // what is known of a watched task; the scheduler orders who writ
 	u8 walled;  // some group above it has a limit
 	u8 slot, follow; // as in struct aim
 	u8 pad[6];
+	struct kept kept[KEPT]; // by bin
 };
 
 struct longest { // longestWait in layout.go
@@ -252,20 +260,39 @@ INLINE struct watch *watch_of(struct task_struct *t)
 	return ours(t)->bpf_storage ? bpf_task_storage_get(&watched, t, NULL, 0) : NULL; // the call takes 10 ns
 }
 
-// bin is why.Bin. The logarithm has no branches: the verifier would follow each.
-INLINE u32 bin(u64 ns)
+// Functions that are not static are read once by the verifier, not at each call and in each state.
+// They take numbers, and pointers to memory, which it does not know to be there.
+#define ONCE __attribute__((noinline))
+
+// bin is why.Bin.
+ONCE u32 bin(u64 ns)
 {
-	u64 rest = ns >> 10, octave = 0;
+	u64 rest = ns >> 10;
+	u32 octave = 0;
 
 	if (!rest)
 		return 0;
-	for (u32 log = 6; log--;) {
-		u64 less = (1ULL << (1 << log)) - 1 - rest; // its sign says whether rest is larger
-		asm("" : "+r"(less)); // else the compiler makes a branch of it
-		u64 shift = less >> 63 << log;
-		rest >>= shift;
-		octave += shift;
+	if (rest >> 32) {
+		octave = 32;
+		rest >>= 32;
 	}
+	if (rest >> 16) {
+		octave += 16;
+		rest >>= 16;
+	}
+	if (rest >> 8) {
+		octave += 8;
+		rest >>= 8;
+	}
+	if (rest >> 4) {
+		octave += 4;
+		rest >>= 4;
+	}
+	if (rest >> 2) {
+		octave += 2;
+		rest >>= 2;
+	}
+	octave += rest >> 1;
 	u32 b = 1 + 4 * octave + ((ns >> (octave + 8)) & 3);
 	return b < BINS ? b : BINS - 1;
 }

@@ -4,10 +4,6 @@
 #pragma once
 #include "waits.h"
 
-// Functions that are not static are read once by the verifier, not at each call and in each state.
-// They take numbers, and pointers to memory, which it does not know to be there.
-#define ONCE __attribute__((noinline))
-
 // general is the cause as people know it.
 INLINE u32 general(u8 cause)
 {
@@ -26,12 +22,12 @@ INLINE int unlisted(struct part *p, u32 slot, u64 ns)
 	return 0;
 }
 
-// tell adds a part to the table; ended says that its wait has ended.
-ONCE int tell(struct part *p, u32 slot, u32 ended)
+// tell adds a part to the table, or the sum of several in one bin, the longest of which is given.
+ONCE int tell(struct part *p, u32 slot, u32 waits, u64 longest)
 {
 	if (!p)
 		return 0;
-	u32 zero = 0, b = bin(p->ns);
+	u32 zero = 0;
 	u64 ns = p->ns - p->told;
 	struct key key = p->key;
 
@@ -54,13 +50,59 @@ ONCE int tell(struct part *p, u32 slot, u32 ended)
 	}
 	count(r->ns, ns);
 	p->told = p->ns;
-	if (!ended)
+	if (!waits) // it has not ended
 		return 0;
+	u32 b = bin(longest);
 	if (b < BINS)
-		count(r->bins[b], 1);
-	u64 longest = r->longest;
-	if (p->ns > longest)
-		__sync_val_compare_and_swap(&r->longest, longest, p->ns);
+		count(r->bins[b], waits);
+	u64 before = r->longest;
+	if (longest > before)
+		__sync_val_compare_and_swap(&r->longest, before, longest);
+	return 0;
+}
+
+// tell_one tells what was kept in one place.
+ONCE int tell_one(struct totals *totals, struct kept *k, u32 slot)
+{
+	if (!totals || !k || !k->waits)
+		return 0;
+	u32 b = k->bin;
+	if (b < BINS)
+		count(totals->bins[k->preempted & 1][b], k->waits);
+	tell(&k->part, slot, k->waits, k->longest);
+	k->waits = 0;
+	return 0;
+}
+
+// tell_kept tells all that was kept.
+ONCE int tell_kept(struct totals *totals, struct watch *w)
+{
+	for (u32 i = 0; totals && w && i < KEPT; i++)
+		tell_one(totals, &w->kept[i], w->slot);
+	return 0;
+}
+
+// keep adds a wait of one part to those that are kept: to tell takes longer.
+ONCE int keep(struct totals *totals, struct watch *w, u32 bin)
+{
+	if (!totals || !w)
+		return 0;
+	struct kept *k = &w->kept[bin & (KEPT - 1)];
+	struct part *p = &w->parts[0];
+
+	if (!k->waits || k->bin != bin || k->preempted != w->preempted || k->part.key.group != p->key.group || *(u64 *)&k->part.key.id != *(u64 *)&p->key.id) {
+		tell_one(totals, k, w->slot);
+		k->part = *p;
+		k->longest = p->ns;
+		k->bin = bin;
+		k->preempted = w->preempted;
+		k->waits = 1;
+		return 0;
+	}
+	k->part.ns += p->ns;
+	if (p->ns > k->longest)
+		k->longest = p->ns;
+	k->waits++;
 	return 0;
 }
 
@@ -86,7 +128,7 @@ ONCE int add_part(struct watch *w, struct key *key, struct name *name, u64 ns)
 	}
 	w->rest[general(key->cause)] += ns;
 	struct part p = { .key = *key, .ns = ns, .name = *name };
-	tell(&p, w->slot, true);
+	tell(&p, w->slot, 1, ns);
 	return 0;
 }
 
@@ -283,10 +325,15 @@ ONCE int split(struct cpu *c, struct watch *w, u32 tgid, u64 now, u64 ns)
 {
 	if (!c || !w)
 		return 0;
-	struct walk x = { .c = c, .w = w, .head = c->head, .cut = { .from = now - ns, .to = now, .end = now, .tgid = tgid } };
+	u32 head = c->head;
+	struct stay *s = &c->ring[head & (STAYS - 1)];
+	if (s->start >= now)
+		s = &c->ring[--head & (STAYS - 1)];
+	struct walk x = { .c = c, .w = w, .head = head - 1, .cut = { .from = now - ns, .to = now, .end = now, .tgid = tgid } };
 
 	w->waited += ns;
-	bpf_loop(STAYS, step, &x, 0);
+	if (!cut_stay(w, &x.cut, s)) // mostly one is enough
+		bpf_loop(STAYS, step, &x, 0);
 	struct cut *cut = &x.cut;
 	if (cut->to > cut->from)
 		add_nameless(w, UNKNOWN, 0, cut->to - cut->from);
@@ -333,13 +380,19 @@ ONCE int finish(struct totals *totals, struct watch *w, u32 tid, u32 cpu, u64 en
 
 	if (!ns)
 		return 0;
-	if (b < BINS)
-		count(totals->bins[w->preempted & 1][b], 1);
 	struct longest *l = &totals->spans[window & 1].longest;
 	if (ns > l->ns)
 		note_longest(l, w, tid, cpu, end);
+	if (w->used == 1 && !w->parts[0].told) {
+		keep(totals, w, b);
+		w->waited = 0;
+		w->used = 0;
+		return 0;
+	}
+	if (b < BINS)
+		count(totals->bins[w->preempted & 1][b], 1);
 	for (u32 i = 0; i < PARTS && i < w->used; i++)
-		tell(&w->parts[i], w->slot, true);
+		tell(&w->parts[i], w->slot, 1, w->parts[i].ns);
 	if (w->used == PARTS)
 		__builtin_memset(w->rest, 0, sizeof(w->rest));
 	w->waited = 0;

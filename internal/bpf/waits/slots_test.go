@@ -61,8 +61,12 @@ func TestSeveralTargets(t *testing.T) {
 	look(w, 1, 2)
 
 	// So many that slots are taken which others had.
-	for i := range slotCount {
-		require.NoError(t, w.Watch(of[1], of[2], Targets{Threads: []kernel.TID{kernel.TID(1<<30 + i)}}), i)
+	for try := range 3 {
+		others := []Targets{of[1], of[2]}
+		for i := len(others); i < MostTargets; i++ {
+			others = append(others, Targets{Threads: []kernel.TID{kernel.TID(1<<30 + MostTargets*try + i)}})
+		}
+		require.NoError(t, w.Watch(others...))
 	}
 	require.NoError(t, w.Watch(of[2], of[0], of[1]))
 	time.Sleep(while)
