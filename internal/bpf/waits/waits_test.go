@@ -94,7 +94,7 @@ func holdsTogether(t *testing.T, o why.Observation) {
 		sum += part.Time
 	}
 	assert.InDelta(t, float64(o.Longest.Time), float64(sum), 1e3, "%+v", o.Longest)
-	assert.WithinDuration(t, time.Now(), o.Longest.End, time.Minute)
+	assert.WithinDuration(t, time.Now(), o.Longest.End, o.Span+time.Minute) // clocks of emulated machines jump
 }
 
 // rounds is how often each cause is to be found at the first try; 0 of an ordinary run, which may try

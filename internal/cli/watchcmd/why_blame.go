@@ -52,7 +52,7 @@ func runBlame(ctx context.Context, a *app.App, words []string, o whyOptions) err
 	}
 	many, err := session.OpenMany(targets...)
 	if err != nil {
-		return exit.With(exit.NotPermitted, fmt.Errorf("piton why --blame: causes are not known: %w", err))
+		return exit.With(exit.NotPermitted, fmt.Errorf("--blame needs causes: %w", err))
 	}
 	defer many.Close()
 	err = while(ctx, o.length.Duration, func() (left bool, err error) {
