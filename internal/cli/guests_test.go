@@ -45,7 +45,7 @@ var (
 		"TestWorkCountsCallsAndBytes", "TestWorkLeavesOthersOut", "TestWorkCountsEachWait",
 		"TestProcEventsSaysWhatIsLost", "TestProcEventsClose", "TestWalkEqualsProc", "TestWalkManyMasks", "TestRunQueues", "TestRunQueuesOfOnlineCPUs",
 	}}
-	waiting     = guestRun{program: "bpf/waits", tests: []string{"TestPartsSumToRunDelay", "TestCauses", "TestNothing", "TestTargets", "TestSeveralTargets", "TestTheClosestTargetHasTheTask", "TestOpenWaits", "TestAvoidable"}}
+	waiting     = guestRun{program: "bpf/waits", tests: []string{"TestPartsSumToRunDelay", "TestCauses", "TestTargets", "TestSeveralTargets", "TestTheClosestTargetHasTheTask", "TestOpenWaits", "TestAvoidable"}}
 	changed     = guestRun{program: "watch", tests: []string{"TestChangesOfTasks", "TestChangesOfGroups"}}
 	aggregation = guestRun{program: "lab/aggregate", tests: []string{"TestIsInForceWhileOpen", "TestEndsWithItsProcess", "TestIsFair"}}
 	aggregated  = guestRun{program: "lab", tests: []string{"TestPlacerAggregates"}}

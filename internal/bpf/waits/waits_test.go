@@ -107,8 +107,16 @@ func rounds() int {
 // TestNothing is of a task that waits for nobody. On a busy machine there is none.
 func TestNothing(t *testing.T) {
 	needGuest(t)
+	if rounds() == 0 {
+		t.Skip("runs where PITON_TEST_CAUSES asks for it, on a quiet machine")
+	}
 	c := start(t, lastCPU(t), "nap", 1)
-	for round := range max(rounds(), 1) {
+	all, err := kernel.System().Affinity(0)
+	require.NoError(t, err)
+	for _, task := range c.Tasks(t) {
+		require.NoError(t, task.SetAffinity(all)) // the test is not to be in its way
+	}
+	for round := range rounds() {
 		o, _ := watch(t, c, 300*time.Millisecond, nil)
 		assert.Equal(t, why.Nothing, why.Explain(o, &why.Target{}).Verdict.Word, round)
 	}
