@@ -36,7 +36,7 @@ func (m *Machine) process(ppid kernel.TID, user, cgroup, comm, cmdline string) *
 	t := &task{Task: sample.Task{TID: m.pid, TGID: m.pid, PPID: ppid, State: 'S', Threads: 1, Priority: 20, LastCPU: -1, Have: have,
 		StartTicks: m.start(m.pid), MigrationSource: sample.SourceBPF,
 		RSSPages: 300 + int64(m.pid)%4000, Affinity: m.all(),
-		ID: &sample.Identity{Comm: comm, Cmdline: cmdline, Exe: exe, Cgroup: cgroup, User: user, UID: uids[user], Full: true}}}
+		ID: &sample.Identity{Comm: comm, Cmdline: cmdline, Exe: exe, Cgroup: cgroup, CPUGroup: cgroup, User: user, UID: uids[user], Full: true}}}
 	t.leader, t.threads = t, []*task{t}
 	return t
 }

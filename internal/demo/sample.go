@@ -2,12 +2,15 @@ package demo
 
 import (
 	"net/netip"
+	"path"
+	"strings"
 	"syscall"
 	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/kernel/kernelfake"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 )
 
@@ -43,6 +46,9 @@ func (m *Machine) Tick(dt time.Duration, needs sample.Needs) *sample.Sample {
 		s.Flows = m.flows(dt)
 	}
 	m.received = needs.Flows
+	if needs.CPUGroups {
+		s.CPUGroups = m.cpuGroups()
+	}
 	if needs.Ledger {
 		s.RunIntervals = m.stays(dt)
 	}
@@ -106,6 +112,31 @@ func (m *Machine) flows(dt time.Duration) sample.Flows {
 	}
 	return f
 }
+
+// cpuGroups are the control groups and what they have counted: two have a limit.
+func (m *Machine) cpuGroups() map[string]sample.CPUGroup {
+	out := map[string]sample.CPUGroup{}
+	seconds := m.count.Now.Seconds()
+	for _, t := range m.tasks {
+		for at := t.ID.CPUGroup; strings.Trim(at, "/") != ""; at = path.Dir(at) {
+			if _, known := out[at]; known {
+				break
+			}
+			g := sample.CPUGroup{HaveLimit: true, HaveStalled: true, Stalled: time.Duration(float64(len(at)) * 1e6 * (seconds + 3*wave(seconds, 60, 0)))}
+			if share := limited[at]; share > 0 {
+				const period = 100 * time.Millisecond
+				g.Limit = procfs.CPULimit{Quota: 2 * period, Period: period}
+				g.Stat.Periods = uint64(seconds * 10)
+				g.Stat.Throttled = uint64(seconds * 10 * share)
+			}
+			out[at] = g
+		}
+	}
+	return out
+}
+
+// limited are the groups with a limit, and the share of periods in which it throttles them.
+var limited = map[string]float64{container: 0.2, path.Dir(pod): 0.05}
 
 // stays are who ran where in the last tick.
 func (m *Machine) stays(dt time.Duration) []sample.RunInterval {

@@ -45,6 +45,7 @@ type Model struct {
 	calm      bool
 	doubted   int // for how many ticks there was a better CPU than LeastLoaded
 	io        map[int]*IO
+	groups    map[string]*CPUGroup
 	perSecond float64 // 1 / Elapsed in seconds, 0 for the first
 }
 
@@ -122,6 +123,7 @@ func next(prev, m *Model) *Model {
 		m.perSecond = 1 / m.Elapsed.Seconds()
 	}
 	m.nextTasks(prev)
+	m.nextGroups(prev)
 	m.nextCPUs(prev)
 	m.tasksOnCPUs()
 	m.LeastLoaded = m.leastLoaded(prev)

@@ -168,6 +168,15 @@ func (c Cgroups) Unified() (string, bool) {
 	return "", false
 }
 
+// CPU returns the path in the hierarchy that has the cpu controller, "" without one.
+func (c Cgroups) CPU() string {
+	path, ok := c.Controller("cpu")
+	if !ok {
+		path, _ = c.Unified()
+	}
+	return path
+}
+
 // Main returns the path that says most about what the process belongs to: that of a
 // container, which on a machine with both versions only those of version 1 may name; else
 // in the unified hierarchy, of the cpuset or cpu controller, or of systemd, the first of

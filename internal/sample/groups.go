@@ -62,11 +62,8 @@ func (g *Groups) cgroup(t *Task) *place.Group {
 	if err != nil {
 		return nil
 	}
-	path, ok := all.Controller("cpu")
-	if g.mount.Unified {
-		path, ok = all.Unified()
-	}
-	if !ok {
+	path := all.CPU()
+	if path == "" {
 		return nil
 	}
 	return g.at(filepath.Clean(path))

@@ -20,9 +20,10 @@ type identities struct {
 
 // program is what all threads of a process share.
 type program struct {
-	seq                  uint64
-	tgid                 kernel.TID
-	cmdline, exe, cgroup string
+	seq              uint64
+	tgid             kernel.TID
+	cmdline, exe     string
+	cgroup, cpuGroup string
 }
 
 // complete fills in an identity that has its Comm and that nobody else has seen
@@ -37,7 +38,7 @@ func (ids *identities) complete(id *Identity, t *Task, seq uint64, full bool) {
 		ids.last = ids.program(t, seq, Parts{Command: true, Cgroup: true, Exe: ids.exe})
 	}
 	id.Full = true
-	id.Cmdline, id.Exe, id.Cgroup = ids.last.cmdline, ids.last.exe, ids.last.cgroup
+	id.Cmdline, id.Exe, id.Cgroup, id.CPUGroup = ids.last.cmdline, ids.last.exe, ids.last.cgroup, ids.last.cpuGroup
 }
 
 func (ids *identities) user(id *Identity, t *Task) {
@@ -65,7 +66,10 @@ func (ids *identities) program(t *Task, seq uint64, parts Parts) program {
 	if parts.Cgroup {
 		if b, err := ids.r.Task(t.TGID, 0, "cgroup"); err == nil {
 			if groups, err := procfs.ParseCgroup(b); err == nil {
-				p.cgroup = groups.Main()
+				p.cgroup, p.cpuGroup = groups.Main(), groups.CPU()
+				if p.cpuGroup == p.cgroup {
+					p.cpuGroup = p.cgroup // one memory for both
+				}
 			}
 		}
 	}

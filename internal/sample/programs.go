@@ -167,6 +167,9 @@ func (s *Sampler) onDemand(n *Sample, needs *wanted) {
 	one("trace", needs.Trace != 0, func() error { return s.trace.read(n, needs.Trace) }, s.trace.close)
 	one("wakes", needs.Wakes != 0, func() error { return s.wakes.read(n, needs.Wakes) }, s.wakes.close)
 	one("flows", needs.Flows != 0, func() error { return s.flows.read(n, needs.Flows) }, s.flows.close)
+	if needs.CPUGroups {
+		s.collect(n, "groups", "", func() error { return s.groups.read(n, s.fs, needs) })
+	}
 	one("ledger", needs.Ledger, func() error { return s.ledger.read(n, s.fs, s.r) }, s.ledger.close)
 }
 

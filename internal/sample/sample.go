@@ -54,8 +54,11 @@ type Sample struct {
 	// there was no room.
 	RunIntervals     []RunInterval
 	RunIntervalsLost uint64
-	Hidden           string      // in words, which processes could not be seen; "" none
-	Collectors       []Collector // what each source cost, and whether it worked
+	// CPUGroups are the control groups of tasks, with Needs.CPUGroups, and their ancestors, by
+	// Identity.CPUGroup.
+	CPUGroups  map[string]CPUGroup
+	Hidden     string      // in words, which processes could not be seen; "" none
+	Collectors []Collector // what each source cost, and whether it worked
 }
 
 // Host is what concerns the whole machine. Values that could not be read are
@@ -250,9 +253,11 @@ type Identity struct {
 	Cmdline string // arguments joined with spaces, the first 128 KiB and then "…"; "" for kernel threads and zombies
 	Exe     string // "" when not permitted
 	Cgroup  string // path in the unified hierarchy, else of the cpuset or cpu controller
-	User    string // name, or the number when it has none; "" unknown
-	UID     uint32 // the effective one, 1<<32 - 1 unknown
-	Full    bool   // false while only Comm and UID were read
+	// CPUGroup is the path in the hierarchy that limits CPU time, which is Cgroup where there is one only.
+	CPUGroup string
+	User     string // name, or the number when it has none; "" unknown
+	UID      uint32 // the effective one, 1<<32 - 1 unknown
+	Full     bool   // false while only Comm and UID were read
 	// TwoUsers says that the real user is another than UID, as of a set-user-ID program,
 	// which anybody may have started; it is known where Needs.BothUsers asked for it.
 	TwoUsers bool
@@ -264,7 +269,7 @@ type Identity struct {
 
 // Collector is one source's share of a sample.
 type Collector struct {
-	Name string // "cpus", "tasks", "details", "migrations", "trace", "wakes", "flows", "ledger", "host"
+	Name string // "cpus", "tasks", "details", "migrations", "trace", "wakes", "flows", "ledger", "groups", "host"
 	Took time.Duration
 	Err  error  // nil when it worked; the rest of the sample is sound all the same
 	Rung string // the rung of the ladder in use, e.g. "procfs", "perf"

@@ -62,6 +62,7 @@ type Sampler struct {
 	wakes       wakes
 	flows       flows
 	ledger      ledger
+	groups      cpuGroups
 	host        *hostFacts
 }
 

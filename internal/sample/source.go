@@ -137,6 +137,9 @@ type Needs struct {
 	PingPongs bool
 	// PSI asks for the pressure of the machine.
 	PSI bool
+	// CPUGroups asks for the limits and the pressure of the control groups of Watch; with Identity
+	// or All, of every task.
+	CPUGroups bool
 }
 
 // Equal reports whether both ask for the same.
@@ -144,7 +147,7 @@ func (n Needs) Equal(o Needs) bool {
 	return n.flags() == o.flags() && n.Trace == o.Trace && n.Wakes == o.Wakes && n.Flows == o.Flows && slices.Equal(n.Watch, o.Watch)
 }
 
-func (n Needs) flags() [19]bool {
+func (n Needs) flags() [20]bool {
 	return [...]bool{n.Threads, n.Affinity, n.Switches, n.Delay, n.Migrations, n.IOPrio, n.ThreadDelay, n.ThreadAttr,
-		n.Memory, n.IO, n.OOM, n.Wait, n.Identity, n.All, n.Ledger, n.PingPongs, n.PSI, n.Exe, n.BothUsers}
+		n.Memory, n.IO, n.OOM, n.Wait, n.Identity, n.All, n.Ledger, n.PingPongs, n.PSI, n.Exe, n.BothUsers, n.CPUGroups}
 }

@@ -39,12 +39,12 @@ func TestSampleOfHostTree(t *testing.T) {
 		tick(&Identity{Comm: "kthreadd", User: "root"}, &Task{TID: 2, TGID: 2, StartTicks: 1, State: 'S', Threads: 1,
 			Flags: FlagKernelThread, Affinity: cpuset.Of(0, 1), MigrationSource: SourceSampled,
 			Have: HaveRun | HaveTime | HaveAffinity | HaveMigrations}),
-		tick(&Identity{Comm: "a) (b\n\x1b[31m", User: "ballou", UID: 1000, Full: true, Cmdline: "/bin/prog -x a b", Cgroup: "/app.slice"},
+		tick(&Identity{Comm: "a) (b\n\x1b[31m", User: "ballou", UID: 1000, Full: true, Cmdline: "/bin/prog -x a b", Cgroup: "/app.slice", CPUGroup: "/app.slice"},
 			&Task{TID: pid, TGID: pid, StartTicks: 50, State: 'R', Threads: 2, LastCPU: 1, UserTicks: 30, Policy: kernel.FIFO, RTPrio: 50,
 				RunDelayNs: 8, Slices: 7, Affinity: cpuset.Of(0, 2), MigrationSource: SourceSched,
 				Migrations: 13, VoluntarySwitches: 24, InvoluntarySwitches: 35,
 				Have: HaveRun | HaveAffinity | HaveMigrations | HaveSwitches}),
-		tick(&Identity{Comm: "second", User: "7", UID: 7, Full: true, Cmdline: "/bin/prog -x a b", Cgroup: "/app.slice"},
+		tick(&Identity{Comm: "second", User: "7", UID: 7, Full: true, Cmdline: "/bin/prog -x a b", Cgroup: "/app.slice", CPUGroup: "/app.slice"},
 			&Task{TID: 4194300, TGID: pid, StartTicks: 51, State: 'S', Threads: 2, RunNs: 5, Affinity: cpuset.Of(1),
 				MigrationSource: SourceSched, Migrations: 10, VoluntarySwitches: 20, InvoluntarySwitches: 30,
 				Have: HaveRun | HaveTime | HaveAffinity | HaveMigrations | HaveSwitches}),
@@ -111,7 +111,7 @@ func TestIdentityFollowsExec(t *testing.T) {
 	h.task(stub{pid: 5, comm: "nq", start: 1, uid: 1000})
 	h.write("proc/5/cmdline", "nq\x0016\x00")
 	after := h.read(s).Tasks[0].ID
-	assert.Equal(t, &Identity{Comm: "nq", Cmdline: "nq 16", Cgroup: "/app.slice", User: "ballou", UID: 1000, Full: true}, shown(after))
+	assert.Equal(t, &Identity{Comm: "nq", Cmdline: "nq 16", Cgroup: "/app.slice", CPUGroup: "/app.slice", User: "ballou", UID: 1000, Full: true}, shown(after))
 	assert.Equal(t, "sh", before.Comm)
 }
 

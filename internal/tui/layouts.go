@@ -20,6 +20,11 @@ func (p *processView) chooseLayout(name string) tea.Cmd {
 	return p.change(func(v *proctable.View) { l.Apply(v) })
 }
 
+// showWaits goes to the layout of waiting, with those that wait most first.
+func (p *processView) showWaits() tea.Cmd {
+	return tea.Batch(p.chooseLayout("waits"), p.sortBy("run_delay_percent"))
+}
+
 // askLayout offers the layouts, and to save, rename or delete the present one.
 func (p *processView) askLayout() tea.Cmd {
 	all, at := p.layouts.All()

@@ -35,6 +35,11 @@ func TestLayoutsGoRound(t *testing.T) {
 		assert.Equal(t, "migrations_per_s", r.m.procs.View().Sort.ID)
 		assert.True(t, r.sampler.needs.Switches && !r.sampler.needs.IO)
 		r.press("N", "L", "L")
+		assert.True(t, r.sampler.needs.CPUGroups, "of the rows on the screen")
+		assert.False(t, r.sampler.needs.Identity)
+		r.press("N", "W")
+		assert.Equal(t, "run_delay_percent", r.m.procs.View().Sort.ID)
+		r.press("L")
 		assert.Equal(t, main, r.ids())
 		assert.Equal(t, proctable.ByParent, r.m.procs.View().Tree, "as it was left")
 		r.press(":", "l", "a", "y", "o", "u", "t", ".", "m", "i", "enter")
@@ -114,7 +119,7 @@ func TestBuiltInLayoutsAreRight(t *testing.T) {
 func TestLayoutsLook(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
 		on(t, 8, size[0], size[1], func(r *rig) {
-			for _, name := range []string{"io", "migrations", "memory"} {
+			for _, name := range []string{"io", "migrations", "memory", "waits"} {
 				r.press("L")
 				golden.Check(t, fmt.Sprintf("layout-%s-%dx%d", name, size[0], size[1]), r.text(), size[0], size[1])
 			}

@@ -350,6 +350,7 @@ func groups() []verbGroup {
 				lists(func(v *proctable.View) { v.Tree = v.Tree.Next() })),
 			v("layout.next", processes, "L", "Layout", "next layout: its columns, order, arrangement and filter",
 				func(m *Model, _ string) tea.Cmd { return m.procs.chooseLayout(m.procs.layouts.Next()) }),
+			v("show.waits", processes, "W", "Waits", "layout waits, by DELAY: who waits for a CPU, CPU limits, pressure", inList((*processView).showWaits)),
 			v("show.fold", processes, "+ -", "Fold", "fold or unfold the subtree; a folded row shows its sums", does(func(m *Model) { m.procs.ToggleFold() })),
 			v("show.threads", processes, "H", "Threads", "threads on or off", inList((*processView).toggleThreads)),
 			v("show.kernel", processes, "K", "Kernel", "kernel threads on or off", lists(func(v *proctable.View) { v.Kernel = !v.Kernel })),

@@ -14,6 +14,7 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/kernel/kernelfake"
 	"piton/internal/model"
+	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/topology"
 )
@@ -48,11 +49,22 @@ func New(t *topology.Topology) *Machine {
 	m.Add(612, 1, "sshd", "sshd: /usr/sbin/sshd -D [listener]", "root", 0, 0, all)
 	m.Add(980, 1, "postgres", "/usr/lib/postgresql/16/bin/postgres -D /srv/pg", "postgres", 0.07, 2, all).Task.Threads = 3
 	m.Add(1204, 612, "bash", "-bash", "balu", 0, 0, all)
-	m.Add(3641, 1204, "nqueens", "./nqueens 16", "balu", 0.998, 41, all)
+	m.Add(3641, 1204, "nqueens", "./nqueens 16", "balu", 0.998, 41, all).Task.ID.CPUGroup = limitedGroup
 	m.Add(3642, 1204, "matrix", "./matrix --threads 4", "balu", 0.55, 12, all).Task.Threads = 4
 	m.Add(4000, 1, "jackd", "/usr/bin/jackd -R -d alsa", "mika", 0.21, 0, last).fifo(50)
 	m.Add(4711, 1204, "evil\x1b[31m) (x", "evil \x1b]0;owned\a) (\nname", "balu", 0, 0, all).Task.Nice = 10
 	return m
+}
+
+// limitedGroup has nqueens.
+const limitedGroup = "/batch"
+
+// groups are the control groups after n seconds: one is throttled in 4 of 10 periods.
+func groups(n uint64) map[string]sample.CPUGroup {
+	const period = 100 * time.Millisecond
+	return map[string]sample.CPUGroup{"/": {HaveLimit: true},
+		limitedGroup: {Limit: procfs.CPULimit{Quota: 3 * period / 2, Period: period}, Stat: procfs.CPUStat{Periods: 10 * n, Throttled: 4 * n},
+			Stalled: time.Duration(n) * 5 * period, HaveLimit: true, HaveStalled: true}}
 }
 
 func (p *Proc) fifo(prio uint8) *Proc {
@@ -126,6 +138,7 @@ func (m *Machine) Tick() *sample.Sample {
 	}
 	s := m.Sample(m.Topology.Online)
 	s.Tasks, s.Host.Name, s.Host.Load1, s.Host.Load5, s.Host.Load15 = tasks, "web-07", 3.12, 2.8, 2.41
+	s.CPUGroups = groups(uint64(m.Now / time.Second))
 	s.Host.MemTotalBytes, s.Host.MemUsedBytes = 64<<30, 14<<30
 	return s
 }

@@ -143,7 +143,7 @@ func (v *view) needs(threads bool) sample.Needs {
 	// Every task is printed, so every task's details are needed if any are.
 	n.All = n.All || n.Affinity || n.Switches || n.Migrations || n.IOPrio || n.ThreadDelay || n.ThreadAttr ||
 		n.Memory || n.IO || n.OOM || n.Wait
-	n.Identity = n.Identity || slices.ContainsFunc(columns, func(c *field.TaskColumn) bool { return c.ID == "command" || c.ID == "unit" })
+	n.Identity = n.Identity || n.CPUGroups || slices.ContainsFunc(columns, func(c *field.TaskColumn) bool { return c.ID == "command" || c.ID == "unit" })
 	return n
 }
 

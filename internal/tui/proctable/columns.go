@@ -13,7 +13,7 @@ import (
 // important are columns in the order in which they get room where there is not enough for
 // all; the others come after them.
 var important = []string{"pid", "tid", "cpu_percent", "cpu", "migrations_per_s", "affinity", "migrations_history", "policy", "nice",
-	"state", "user", "run_delay_percent", "time_s", "mem_percent"}
+	"state", "throttled_percent", "user", "run_delay_percent", "time_s", "mem_percent"}
 
 // Shown are the columns that the last Render had room for.
 func (t *Table) Shown() []*field.TaskColumn {
@@ -103,6 +103,10 @@ var cellStyles = map[string]func(row field.Row, th *theme.Theme) theme.Style{
 	"run_delay_percent": func(row field.Row, th *theme.Theme) theme.Style {
 		percent := row.Rates().DelayPercent
 		return either(model.Known(percent) && percent >= 10, th.Warn, th.Text)
+	},
+	"throttled_percent": func(row field.Row, th *theme.Theme) theme.Style {
+		g := row.M.CPUGroup(row.I)
+		return either(g != nil && g.ThrottledPercent >= 10, th.Warn, th.Text)
 	},
 }
 

@@ -80,7 +80,7 @@ func (t *Table) grouped() *model.Model {
 		if g.own || g.kids > 1 {
 			g.row = int32(len(t.m.Tasks) + len(sums))
 			t.rows = append(t.rows, g.row)
-			sums = append(sums, g.sum())
+			sums = append(sums, g.sum(t.m.Sample.Tasks[g.of[0]].ID))
 			t.members[g.row] = g.of
 		}
 	}
@@ -114,13 +114,16 @@ func (g *cgroup) above() int32 {
 }
 
 // sum is the group's row. Its path is its identity: as a number below 0 where numbers
-// are asked for, with more bits of the same hash where a start time is.
-func (g *cgroup) sum() model.Sum {
+// are asked for, with more bits of the same hash where a start time is. of is one of its tasks.
+func (g *cgroup) sum(of *sample.Identity) model.Sum {
+	id := &sample.Identity{Comm: g.name(), Cgroup: g.path, Full: true}
+	if of.CPUGroup == of.Cgroup { // else the limits are of another hierarchy
+		id.CPUGroup = g.path
+	}
 	h := fnv.New64a()
 	h.Write([]byte(g.path))
 	n := h.Sum64()
-	return model.Sum{Of: g.of, At: -1, TID: -1 - kernel.TID(n&(1<<30-1)), StartTicks: n,
-		ID: &sample.Identity{Comm: g.name(), Cgroup: g.path, Full: true}}
+	return model.Sum{Of: g.of, At: -1, TID: -1 - kernel.TID(n&(1<<30-1)), StartTicks: n, ID: id}
 }
 
 // name is the unit's or container's, as the column of units has it; that of the group
@@ -176,7 +179,8 @@ func (t *Table) Sums() bool {
 }
 
 // unsummed are columns that a sum has nothing of, so that nothing more is read for them.
-var unsummed = map[string]bool{"affinity": true, "ioprio": true, "oom_score": true, "wchan": true, "cgroup": true}
+var unsummed = map[string]bool{"affinity": true, "ioprio": true, "oom_score": true, "wchan": true, "cgroup": true,
+	"throttled_percent": true, "cpu_quota": true, "pressure_percent": true}
 
 // SumNeeds adds what the sums in the shown columns need of tasks that have no row.
 func (t *Table) SumNeeds(n *sample.Needs) {

@@ -35,6 +35,8 @@ func BuiltIn() []Layout {
 			"migrations_per_s", "migrations_history", "migrations", "run_delay_percent", "voluntary_per_s", "involuntary_per_s", "command"}},
 		{Name: "memory", Sort: "rss_bytes", Columns: []string{"pid", "user", "mem_percent", "rss_bytes", "virt_bytes", "shared_bytes",
 			"minor_faults", "major_faults", "oom_score", "command"}},
+		{Name: "waits", Sort: "run_delay_percent", Columns: []string{"pid", "user", "cpu_percent", "affinity", "run_delay_percent",
+			"throttled_percent", "cpu_quota", "pressure_percent", "command"}},
 	}
 }
 

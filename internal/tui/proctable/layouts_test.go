@@ -20,7 +20,7 @@ func names(l *Layouts) (out []string) {
 func TestOwnLayoutsReplaceBuiltInOnes(t *testing.T) {
 	own := []Layout{{Name: "mine", Sort: "pid"}, {Name: "io", Columns: []string{"pid"}}}
 	l := NewLayouts(Layout{Sort: "nice"}, own)
-	assert.Equal(t, []string{"main", "io", "migrations", "memory", "mine"}, names(l))
+	assert.Equal(t, []string{"main", "io", "migrations", "memory", "waits", "mine"}, names(l))
 	assert.Equal(t, own, l.Own())
 	assert.Equal(t, "nice", l.Present().Sort)
 
