@@ -201,26 +201,22 @@ func (j *Job) measure(put func(ctx context.Context, candidate int) error, seen f
 		if err := runner.Pause(ctx, settleTime); err != nil {
 			return search.Reading{}, err
 		}
-		before, err := j.Metric.Read()
+		span, err := j.Metric.Begin()
 		for _, g := range j.NotWorse {
 			err = errors.Join(err, g.start())
 		}
 		if err != nil {
 			return search.Reading{}, err
 		}
-		began := time.Now()
 		if err := runner.Pause(ctx, Period-settleTime); err != nil {
 			return search.Reading{}, err
 		}
-		after, err := j.Metric.Read()
+		figure, err := j.Metric.End(span)
 		if gone := j.gone(); gone != nil {
 			return search.Reading{}, gone
 		}
-		if err == nil && after < before {
-			err = errors.New("the metric has shrunk: it must only grow")
-		}
 		seen(candidate)
-		out := search.Reading{Rate: (after - before) / time.Since(began).Seconds()}
+		out := search.Reading{Rate: j.Metric.merit(figure)}
 		for _, g := range j.NotWorse {
 			hurt, late := g.violated(candidate)
 			out.Violated, err = out.Violated || hurt, errors.Join(err, late)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"piton/internal/bench"
 	"piton/internal/bench/runner"
 	"piton/internal/bpf"
 	"piton/internal/chart"
@@ -33,18 +34,28 @@ type Guardrail struct {
 	share   float64 // of the waits for a CPU that must be shorter than longest; 0 for what is above
 	longest time.Duration
 
-	metric *Metric           // of the other process
-	rates  map[int][]float64 // by candidate; of waits, ns
-	began  time.Time
-	before float64
+	span    string            // a rate of the placed processes that is to be below limit; "" for what is above
+	metric  *Metric           // of the other process, or of span
+	rates   map[int][]float64 // by candidate; of waits, ns
+	started Span
 
 	waits *bpf.Work
 	sums  bpf.WorkSums // as the period began
 }
 
-// ParseGuardrail reads "p99<5ms", "other=PID", and "file:PATH<NUMBER" or "file:PATH>NUMBER".
+// ParseGuardrail reads "p99<5ms", "wait-p99<5ms", "wait-share<10%", "other=PID", and
+// "file:PATH<NUMBER" or "file:PATH>NUMBER".
 func ParseGuardrail(text string) (*Guardrail, error) {
-	bad := fmt.Errorf("it must be p99<TIME, other=PID, file:PATH<NUMBER or file:PATH>NUMBER, not %q", text)
+	bad := fmt.Errorf("it must be p99<TIME, wait-p50<TIME, wait-p99<TIME, wait-share<PERCENT%%, other=PID, file:PATH<NUMBER or file:PATH>NUMBER, not %q", text)
+	if name, limit, ok := strings.Cut(text, "<"); ok {
+		if rate, ok := runner.SpanRate(name); ok {
+			most, ok := parseLimit(limit, rate.Unit)
+			if !ok {
+				return nil, bad
+			}
+			return &Guardrail{text: text, span: name, limit: most, rates: map[int][]float64{}}, nil
+		}
+	}
 	if percent, limit, ok := strings.Cut(text, "<"); ok && !strings.HasPrefix(text, "file:") {
 		share, err := strconv.ParseFloat(strings.TrimPrefix(percent, "p"), 64)
 		longest, late := time.ParseDuration(limit)
@@ -72,6 +83,17 @@ func ParseGuardrail(text string) (*Guardrail, error) {
 	return &Guardrail{text: text, path: rest[:i], above: rest[i] == '>', limit: limit}, nil
 }
 
+// parseLimit reads a limit above 0 of a figure in percent or ms.
+func parseLimit(text, unit string) (limit float64, ok bool) {
+	if unit == "%" {
+		number, percent := strings.CutSuffix(text, "%")
+		limit, ok = bench.ParseNumber(number)
+		return limit, ok && percent && limit > 0 && limit <= 100
+	}
+	d, err := time.ParseDuration(text)
+	return d.Seconds() * 1e3, err == nil && d > 0
+}
+
 func (g *Guardrail) String() string { return g.text }
 
 // Open begins to measure; pids are the processes that are placed.
@@ -79,6 +101,8 @@ func (g *Guardrail) Open(ctx context.Context, p procfs.FS, pids []kernel.TID) (e
 	switch {
 	case g.share > 0:
 		g.waits, err = bpf.OpenWork(bpf.WorkWaits, pids...)
+	case g.span != "":
+		g.metric, err = openMetric(p, pids, g.span, "")
 	case g.other != 0:
 		g.metric, err = OpenMetric(ctx, p, []kernel.TID{g.other}, "")
 	default:
@@ -105,8 +129,7 @@ func (g *Guardrail) start() (err error) {
 	if g.metric == nil {
 		return err
 	}
-	g.began = time.Now()
-	g.before, err = g.metric.Read()
+	g.started, err = g.metric.Begin()
 	return err
 }
 
@@ -114,25 +137,27 @@ func (g *Guardrail) start() (err error) {
 func (g *Guardrail) violated(candidate int) (bool, error) {
 	if g.waits != nil {
 		now, err := g.waits.Read()
-		return g.wait(candidate, now.Wait(&g.sums, g.share)), err
+		return g.exceeds(candidate, float64(now.Wait(&g.sums, g.share)), float64(g.longest)), err
 	}
 	if g.metric == nil {
 		v, err := runner.ReadNumber(g.path)
 		return g.above && v <= g.limit || !g.above && v >= g.limit, err
 	}
-	after, err := g.metric.Read()
-	if err != nil {
+	figure, err := g.metric.End(g.started)
+	switch {
+	case err != nil:
 		return false, err
+	case g.span != "":
+		return g.exceeds(candidate, figure, g.limit), nil
 	}
-	return g.add(candidate, (after-g.before)/time.Since(g.began).Seconds()), nil
+	return g.add(candidate, figure), nil
 }
 
-// wait notes how long the share of a period's waits was at most, and reports whether the
-// candidate hurts it.
-func (g *Guardrail) wait(candidate int, longest time.Duration) bool {
-	its := append(g.rates[candidate], float64(longest))
+// exceeds notes a figure of a period, and reports whether the candidate is above the limit.
+func (g *Guardrail) exceeds(candidate int, figure, limit float64) bool {
+	its := append(g.rates[candidate], figure)
 	g.rates[candidate] = its
-	return candidate != 0 && len(its) >= otherPeriods && latest(its) > float64(g.longest)
+	return candidate != 0 && len(its) >= otherPeriods && latest(its) > limit
 }
 
 // latest is the median of the latest periods.

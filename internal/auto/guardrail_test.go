@@ -12,7 +12,8 @@ func TestGuardrails(t *testing.T) {
 	for text, ok := range map[string]bool{
 		"other=12": true, "file:/run/p99<5": true, "file:/a<b>1e3": true, "other=x": false, "other=+12": false, "other=012": false, "other=-1": false, "p99<5": false,
 		"p99<5ms": true, "p99.9<1s": true, "p0<5ms": false, "p101<5ms": false, "x99<5ms": false,
-		"<5ms": false, "p99<-5ms": false, "pnan<1s": false, "file:<5": false, "file:/a": false, "file:/a<": false, "file:/a<nan": false,
+		"wait-p99<5ms": true, "wait-p50<1us": true, "wait-share<10%": true, "wait-share<10": false, "wait-share<101%": false, "wait-p99<0s": false, "wait-p99<5%": false,
+		"switches<5ms": false, "<5ms": false, "p99<-5ms": false, "pnan<1s": false, "file:<5": false, "file:/a": false, "file:/a<": false, "file:/a<nan": false,
 	} {
 		g, err := ParseGuardrail(text)
 		assert.Equal(t, ok, err == nil, "%s: %v", text, err)
@@ -31,7 +32,7 @@ func TestGuardrails(t *testing.T) {
 	require.NoError(t, err)
 	hurts := func(candidate int, ms ...time.Duration) (out []bool) {
 		for _, wait := range ms {
-			out = append(out, g.wait(candidate, wait*time.Millisecond))
+			out = append(out, g.exceeds(candidate, float64(wait*time.Millisecond), float64(g.longest)))
 		}
 		return out
 	}

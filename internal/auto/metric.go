@@ -8,20 +8,22 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"time"
 
 	"piton/internal/bench"
 	"piton/internal/bench/runner"
 	"piton/internal/kernel"
 	"piton/internal/pattern"
 	"piton/internal/procfs"
+	"piton/internal/watch"
 )
 
 // Metric is what a placement is judged by: a figure of the processes, added up, that only
-// grows, and is better the faster it does.
+// grows, and is better the faster it does; or one of a span of time, which is better the less it is.
 type Metric struct {
-	rate   runner.Rate
-	meters []runner.Meter
-	sum    float64
+	rate  runner.Rate
+	meter runner.Meter
+	sum   float64
 	// Weakness is what the metric does not show, a phrase; empty for one that the user named.
 	Weakness string
 }
@@ -35,11 +37,53 @@ func (g Grown) Grown() (float64, error) { return g() }
 // Close is part of runner.Meter.
 func (Grown) Close() {}
 
-// Name is the metric's, as the user would write it.
-func (m *Metric) Name() string { return m.rate.Name }
+// Name is the metric's, as the user would write it; where less is better, its reciprocal is what
+// placements are judged by.
+func (m *Metric) Name() string {
+	if !m.rate.Higher {
+		return "1/" + m.rate.Name
+	}
+	return m.rate.Name
+}
 
-// Unit is that of its rate.
-func (m *Metric) Unit() string { return m.rate.Unit }
+// Unit is that of what placements are judged by.
+func (m *Metric) Unit() string {
+	if !m.rate.Higher {
+		return "1/" + m.rate.Unit
+	}
+	return m.rate.Unit
+}
+
+// Span is a time for which the figure is asked.
+type Span struct {
+	began time.Time
+	sum   float64
+}
+
+// Begin begins a span.
+func (m *Metric) Begin() (Span, error) {
+	sum, err := m.Read()
+	return Span{time.Now(), sum}, err
+}
+
+// End is the figure of a span, a rate a second of one that grows. Of a metric of spans, it must be
+// the one that began last.
+func (m *Metric) End(s Span) (float64, error) {
+	now, err := m.Read()
+	grown := now - s.sum
+	if err == nil && grown < 0 {
+		err = errors.New("the metric has shrunk: it must only grow")
+	}
+	return m.rate.Of(grown, time.Since(s.began).Seconds()), err
+}
+
+// merit is what a figure is worth: more of it is better.
+func (m *Metric) merit(figure float64) float64 {
+	if m.rate.Higher {
+		return figure
+	}
+	return 1 / max(figure, m.rate.Least)
+}
 
 // Caveat is a sentence about a metric that was not named; "" for one that was.
 func (m *Metric) Caveat() string {
@@ -49,32 +93,15 @@ func (m *Metric) Caveat() string {
 	return fmt.Sprintf("Judged by %s, which was not named: %s.", m.Name(), m.Weakness)
 }
 
-// Read is by how much the figure has grown since the metric was opened. A process that
-// cannot be read, because it has ended say, is an error if no other can.
+// Read is by how much the figure has grown since the metric was opened.
 func (m *Metric) Read() (float64, error) {
-	var failed error
-	read := 0
-	for _, meter := range m.meters {
-		grown, err := meter.Grown()
-		if err != nil {
-			failed = err
-			continue
-		}
-		read++
-		m.sum += grown
-	}
-	if read > 0 {
-		failed = nil
-	}
-	return m.sum, failed
+	grown, err := m.meter.Grown()
+	m.sum += grown
+	return m.sum, err
 }
 
 // Close ends it.
-func (m *Metric) Close() {
-	for _, meter := range m.meters {
-		meter.Close()
-	}
-}
+func (m *Metric) Close() { m.meter.Close() }
 
 // unnamed are the metrics that are taken when the user names none, the first that moves.
 var unnamed = []struct {
@@ -114,14 +141,14 @@ func OpenMetric(ctx context.Context, p procfs.FS, pids []kernel.TID, name string
 
 // NewMetric is a metric of a figure that no process of its own has.
 func NewMetric(name, unit string, of runner.Meter) *Metric {
-	return &Metric{rate: runner.Rate{Name: name, Unit: unit, Higher: true}, meters: []runner.Meter{of}}
+	return &Metric{rate: runner.Rate{Name: name, Unit: unit, Higher: true}, meter: of}
 }
 
 // FindMetric returns an error for the name of what cannot be a metric.
 func FindMetric(name string) (runner.Rate, error) {
 	rate, err := runner.FindRate(name)
-	if err == nil && !rate.Higher {
-		err = fmt.Errorf("metric %s: less of it is better; piton auto takes rates of which more is better", name)
+	if err == nil && !rate.Higher && !rate.OfSpan {
+		err = fmt.Errorf("metric %s: less of it is better, and a process that does nothing has the least; see wait-share", name)
 	}
 	return rate, err
 }
@@ -131,19 +158,14 @@ func openMetric(p procfs.FS, pids []kernel.TID, name, weakness string) (*Metric,
 	if err != nil {
 		return nil, err
 	}
-	m := &Metric{rate: rate, Weakness: weakness}
 	if rate.OfFile {
 		pids = pids[:1]
 	}
-	for _, pid := range pids {
-		meter, err := rate.Open(p, pid)
-		if err != nil {
-			m.Close()
-			return nil, err
-		}
-		m.meters = append(m.meters, meter)
+	meter, err := rate.Open(p, watch.Targets{IDs: pids})
+	if err != nil {
+		return nil, err
 	}
-	return m, nil
+	return &Metric{rate: rate, meter: meter, Weakness: weakness}, nil
 }
 
 // moves returns an error unless the figure grows in each of some periods.

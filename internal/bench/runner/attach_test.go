@@ -51,7 +51,7 @@ func TestAttachMeasuresRatesAndTakesPlacementsBack(t *testing.T) {
 		in = true
 		return bench.Placed{Release: func() error { in = false; return nil }}, nil
 	}
-	for _, rate := range []string{"cpu", "run-delay", "migrations", "switches", "preemptions", "bytes", workload.CounterFile + file} {
+	for _, rate := range []string{"cpu", "run-delay", "migrations", "switches", "preemptions", "bytes", "wait-share", workload.CounterFile + file} {
 		study, runs := attachStudy(t, pid, rate), 4
 		grows := rate == "cpu" || rate == "bytes" || rate == workload.CounterFile+file
 		if grows { // on a loaded machine the process does not run all the time

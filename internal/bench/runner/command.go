@@ -16,6 +16,7 @@ import (
 	"piton/internal/crash"
 	"piton/internal/kernel"
 	"piton/internal/sample"
+	"piton/internal/watch"
 )
 
 // commandMain waits to be told to go and then becomes the command, in the place that
@@ -62,6 +63,14 @@ func (r *Runner) follow(ctx context.Context, p *child.Process, f bench.Figure, r
 		defer close(read)
 		_, _ = io.Copy(&output, p.Output)
 	}()
+	var m Meter
+	rate, isRate := SpanRate(f.Pattern)
+	if isRate {
+		if m, err = rate.Open(r.Proc, watch.Targets{IDs: []kernel.TID{run.PID}, Scope: watch.Tree}); err != nil {
+			return err
+		}
+		defer m.Close()
+	}
 	start := time.Now()
 	if err := p.Go(); err != nil {
 		return err
@@ -78,8 +87,12 @@ func (r *Runner) follow(ctx context.Context, p *child.Process, f bench.Figure, r
 	// Its threads are gone and took what they counted along.
 	run.MigrationSource = sample.SourceNone.String()
 	run.Seconds, run.Metric = run.Wall.Seconds(), run.Wall.Seconds()
-	if ctx.Err() != nil || f.Pattern == "" {
+	switch {
+	case ctx.Err() != nil || f.Pattern == "":
 		return ctx.Err()
+	case isRate:
+		run.Metric, err = m.Grown()
+		return err
 	}
 	run.Metric, err = f.Find(output.b)
 	return err

@@ -15,37 +15,55 @@ import (
 	"piton/internal/kernel"
 	"piton/internal/procfs"
 	"piton/internal/userfile"
+	"piton/internal/watch"
 	"piton/workloads/workload"
 )
 
-// Rate is something of a live process that grows, and by how much a second.
+// Rate is what processes are judged by: something of them that grows, and by how much a second, or
+// a figure of a span of time.
 type Rate struct {
 	Name   string
 	Help   string
 	Unit   string
 	Higher bool // is better
 	OfFile bool // the figure is that of a file, whatever the process
-	// Open begins to measure a process.
-	Open func(p procfs.FS, pid kernel.TID) (Meter, error)
+	// OfSpan says that the figure is that of the time between two readings, as a percentile is. One
+	// of less than Least is as good as Least.
+	OfSpan bool
+	Least  float64
+	// Open begins to measure processes, which are judged together.
+	Open func(p procfs.FS, of watch.Targets) (Meter, error)
+}
+
+// Of is the rate of what was Grown in some seconds.
+func (r *Rate) Of(grown, seconds float64) float64 {
+	if r.OfSpan {
+		return grown
+	}
+	return grown / seconds
 }
 
 // Meter measures by how much its figure grows.
 type Meter interface {
-	// Grown is by how much the figure has grown since the call before.
+	// Grown is by how much the figure has grown since the call before; of one OfSpan, the figure of
+	// that time.
 	Grown() (float64, error)
 	Close()
 }
 
 // rates are those of the kernel, for any process.
 var rates = []Rate{
-	{Name: "run-delay", Help: "run delay of its threads", Unit: "ms/s", Open: runDelayMs.meter},
-	{Name: "cpu", Help: "CPU time", Unit: "ms/s", Higher: true, Open: cpuMeter},
-	{Name: "migrations", Help: "migrations of its threads", Unit: "/s", Open: migrationsOf.meter},
-	{Name: "switches", Help: "voluntary context switches", Unit: "/s", Higher: true, Open: voluntary.meter},
-	{Name: "preemptions", Help: "involuntary context switches", Unit: "/s", Open: involuntary.meter},
-	{Name: "bytes", Help: "bytes read and written; where there is eBPF, those sent and received as well", Unit: "B/s", Higher: true, Open: bytesMeter},
-	{Name: "calls", Help: "system calls (eBPF)", Unit: "/s", Higher: true, Open: callsMeter},
-	{Name: "instructions", Help: "instructions (hardware counter)", Unit: "/s", Higher: true, Open: instructionsMeter},
+	{Name: "run-delay", Help: "run delay of its threads", Unit: "ms/s", Open: each(runDelayMs.meter)},
+	{Name: "cpu", Help: "CPU time", Unit: "ms/s", Higher: true, Open: each(cpuMeter)},
+	{Name: "migrations", Help: "migrations of its threads", Unit: "/s", Open: each(migrationsOf.meter)},
+	{Name: "switches", Help: "voluntary context switches", Unit: "/s", Higher: true, Open: each(voluntary.meter)},
+	{Name: "preemptions", Help: "involuntary context switches", Unit: "/s", Open: each(involuntary.meter)},
+	{Name: "bytes", Help: "bytes read and written; where there is eBPF, those sent and received as well", Unit: "B/s", Higher: true, Open: each(bytesMeter)},
+	{Name: "calls", Help: "system calls (eBPF)", Unit: "/s", Higher: true, Open: each(callsMeter)},
+	{Name: "instructions", Help: "instructions (hardware counter)", Unit: "/s", Higher: true, Open: each(instructionsMeter)},
+	{Name: "wait-p50", Help: "median wait of its threads for a CPU (eBPF)", Unit: "ms", OfSpan: true, Least: leastWaitMs, Open: waitQuantile(0.5)},
+	{Name: "wait-p99", Help: "99th percentile of these waits (eBPF)", Unit: "ms", OfSpan: true, Least: leastWaitMs, Open: waitQuantile(0.99)},
+	{Name: "wait-share", Help: "share of the time that its threads wait for a CPU", Unit: "%", OfSpan: true, Least: 0.01, Open: waitShare},
 }
 
 // RateHelp is one line a rate, for help texts.
@@ -66,7 +84,7 @@ func RateWords() []string {
 // FindRate finds a rate by what the user wrote; the error names all that there are.
 func FindRate(name string) (Rate, error) {
 	if path, ok := strings.CutPrefix(name, workload.CounterFile); ok && path != "" {
-		return Rate{Name: name, Unit: "/s", Higher: true, OfFile: true, Open: func(procfs.FS, kernel.TID) (Meter, error) {
+		return Rate{Name: name, Unit: "/s", Higher: true, OfFile: true, Open: func(procfs.FS, watch.Targets) (Meter, error) {
 			return newGrowth(func() (float64, error) { return ReadNumber(path) }, nil)
 		}}, nil
 	}
@@ -81,6 +99,55 @@ func FindRate(name string) (Rate, error) {
 func RateFigure(name string) (bench.Figure, error) {
 	r, err := FindRate(name)
 	return bench.Figure{Pattern: r.Name, Unit: r.Unit, HigherIsBetter: r.Higher}, err
+}
+
+// SpanRate finds a rate that is a figure of a span of time.
+func SpanRate(name string) (Rate, bool) {
+	r, err := FindRate(name)
+	return r, err == nil && r.OfSpan
+}
+
+// each has a Meter of each process, and adds them up.
+func each(open func(procfs.FS, kernel.TID) (Meter, error)) func(procfs.FS, watch.Targets) (Meter, error) {
+	return func(p procfs.FS, of watch.Targets) (Meter, error) {
+		var all sum
+		for _, pid := range of.IDs {
+			m, err := open(p, pid)
+			if err != nil {
+				all.Close()
+				return nil, err
+			}
+			all = append(all, m)
+		}
+		return all, nil
+	}
+}
+
+// sum is several meters. One that cannot be read, because its process has ended say, is an error if
+// no other can.
+type sum []Meter
+
+func (s sum) Grown() (total float64, failed error) {
+	read := 0
+	for _, m := range s {
+		grown, err := m.Grown()
+		if err != nil {
+			failed = err
+			continue
+		}
+		read++
+		total += grown
+	}
+	if read > 0 {
+		failed = nil
+	}
+	return total, failed
+}
+
+func (s sum) Close() {
+	for _, m := range s {
+		m.Close()
+	}
 }
 
 type growth struct {

@@ -13,6 +13,7 @@ import (
 	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
+	"piton/internal/watch"
 )
 
 var errTimeout = errors.New("time limit")
@@ -230,7 +231,7 @@ func (r *Runner) attach(ctx context.Context, study bench.Study, run *bench.RunRe
 	if err := Pause(ctx, settling); err != nil {
 		return err
 	}
-	m, err := rate.Open(r.Proc, run.PID)
+	m, err := rate.Open(r.Proc, watch.Targets{IDs: []kernel.TID{run.PID}})
 	if err != nil {
 		return err
 	}
@@ -246,7 +247,7 @@ func (r *Runner) attach(ctx context.Context, study bench.Study, run *bench.RunRe
 		return fmt.Errorf("it ended: %w", err)
 	}
 	run.Seconds = run.Wall.Seconds()
-	run.Metric = grown / run.Seconds
+	run.Metric = rate.Of(grown, run.Seconds)
 	counted.into(run)
 	own, err := kernel.ProcessTime(run.PID)
 	r.besides(host, run)

@@ -70,9 +70,10 @@ With -- COMMAND is started, and placed while it runs; piton ends when it does.
 
 With --not-worse p99<5ms a candidate is out under which more than a hundredth of the waits of the threads for a CPU are longer
 (eBPF); with other=PID one under which that process has less than 90 % of its rate, both by the median of three periods; with
-file:PATH<NUMBER one after whose period the number in the file is not below it.
+file:PATH<NUMBER one after whose period the number in the file is not below it. With wait-p99<5ms, wait-p50<TIME or
+wait-share<10% a candidate is out under which that figure of its waits for a CPU is longer, by the median of three periods.
 
---metric is a rate of which more is better, measured in each period:
+--metric is a rate of which more is better, or wait-p50, wait-p99, wait-share, of which less is, measured in each period:
 ` + runner.RateHelp() + `  output:REGEXP lines of a command's output in which it is found, or the growing number in its group
 For the last one a pipe is the command's output: one that holds lines back then needs stdbuf -oL before it.
 Without it: instructions, where there is a counter for them, else bytes, else switches, else cpu, the first that moves.`,
@@ -87,7 +88,7 @@ Without it: instructions, where there is a counter for them, else bytes, else sw
 	o.output.AddFlag(fs, output.AsTable, output.AsJSON)
 	fs.StringVar(&o.metric, "metric", "", "`RATE` to judge by")
 	fs.Var(&o.budget, "budget", "end the search after this time at most; 26s for eight candidates where not given; for a command enough for as many")
-	fs.StringArrayVar(&o.limits, "not-worse", nil, "a candidate is out that hurts this: `p99<TIME`, other=PID, file:PATH<NUMBER or file:PATH>NUMBER")
+	fs.StringArrayVar(&o.limits, "not-worse", nil, "a candidate is out that hurts this: `p99<TIME`, wait-p99<TIME, wait-share<PERCENT%, other=PID, file:PATH<NUMBER or file:PATH>NUMBER")
 	fs.Var(&o.watch, "watch", "go on after the search, and look so often whether what was kept is still better")
 	fs.StringArrayVar(&o.places, "place", nil, "try this as well, a `PLACEMENT` as of bench run: nice:-5, llc+batch, cpu:1+fifo:10")
 	fs.BoolVar(&o.system, "system", false, "try settings of the kernel as well")

@@ -182,7 +182,8 @@ func newBenchRun(a *app.App) *cobra.Command {
 		Use:   "run [flags] -- COMMAND [ARG…]",
 		Short: "compare placements with your own command",
 		Long: `Run a command under several placements, interleaved. Its run time is compared or, with --metric, the last figure that it
-prints. A run that exits with a status other than 0 has failed. Standard input is empty.`,
+prints. A run that exits with a status other than 0 has failed. Standard input is empty.
+--metric wait-p50, wait-p99 (eBPF) or wait-share compares how long its threads, and those of what it starts, wait for a CPU.`,
 		Example: "  piton bench run --place normal --place llc -- make -j4 -B\n" +
 			"  piton bench run --place normal --place fifo:10 --metric 'time: +([0-9.]+)' -- ./solve input",
 		Args: flags.NeedArgs(1, "a command"),
@@ -190,12 +191,18 @@ prints. A run that exits with a status other than 0 has failed. Standard input i
 			if _, err := exec.LookPath(args[0]); err != nil {
 				return fmt.Errorf("command not found: %s", args[0])
 			}
+			if _, is := runner.SpanRate(f.Pattern); is {
+				if f.Unit != "" || f.HigherIsBetter {
+					return exit.Usagef("--unit and --higher-is-better are for a figure of the output, not for %s", f.Pattern)
+				}
+				f, _ = runner.RateFigure(f.Pattern)
+			}
 			return runBench(cmd.Context(), a, bench.Study{Workload: bench.CommandWorkload, Args: args, Figure: f}, o)
 		},
 	}
 	fs := cmd.Flags()
 	fs.SetInterspersed(false)
-	fs.StringVar(&f.Pattern, "metric", "", "compare the figure that the group of `REGEXP` matches in the output, not the time")
+	fs.StringVar(&f.Pattern, "metric", "", "compare the figure that the group of `REGEXP` matches in the output, or wait-p50, wait-p99, wait-share, not the time")
 	fs.StringVar(&f.Unit, "unit", "", "`UNIT` of the figure")
 	flags.Optional.Add(fs, "unit")
 	fs.BoolVar(&f.HigherIsBetter, "higher-is-better", false, "higher figures are better")
