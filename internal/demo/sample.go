@@ -12,6 +12,7 @@ import (
 	"piton/internal/kernel/kernelfake"
 	"piton/internal/procfs"
 	"piton/internal/sample"
+	"piton/internal/why"
 )
 
 // Tick lets time pass and samples the machine.
@@ -46,6 +47,9 @@ func (m *Machine) Tick(dt time.Duration, needs sample.Needs) *sample.Sample {
 		s.Flows = m.flows(dt)
 	}
 	m.received = needs.Flows
+	if needs.Waits {
+		s.Waits = m.briefs()
+	}
 	if needs.CPUGroups {
 		s.CPUGroups = m.cpuGroups()
 	}
@@ -111,6 +115,29 @@ func (m *Machine) flows(dt time.Duration) sample.Flows {
 		}
 	}
 	return f
+}
+
+// briefs are the waits of the tasks that shared a CPU in the last tick, for another on it.
+func (m *Machine) briefs() map[kernel.TID]why.Brief {
+	out := map[kernel.TID]why.Brief{}
+	for i := range m.cpus {
+		queue := m.cpus[i].queue
+		for at, q := range queue {
+			waited := max(0, q.want-q.got)
+			if waited == 0 || len(queue) < 2 {
+				continue
+			}
+			other := queue[(at+1)%len(queue)]
+			b := why.Brief{P99: time.Duration(min(waited, 1) * float64(20*time.Millisecond)), Blame: other.ID.Comm, Share: 1 / float64(len(queue)-1)}
+			if other.TGID == q.TGID {
+				b.Blame = why.Self.String()
+			}
+			if known := out[q.TGID]; known.P99 < b.P99 {
+				out[q.TGID] = b
+			}
+		}
+	}
+	return out
 }
 
 // cpuGroups are the control groups and what they have counted: two have a limit.

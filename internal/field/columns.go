@@ -9,7 +9,7 @@ import (
 )
 
 // Columns is every column, in the order in which a chooser lists them.
-var Columns = withoutOdd(slices.Concat(identityColumns(), schedulerColumns(), figureColumns(), groupColumns(), extraColumns()))
+var Columns = withoutOdd(slices.Concat(identityColumns(), schedulerColumns(), figureColumns(), groupColumns(), waitColumns(), extraColumns()))
 
 // ofStat are the columns of figures that /proc/PID/stat has and nothing else; a test finds one that is missing.
 var ofStat = []string{"ppid", "start_ticks", "start", "priority", "nice", "policy", "rtprio", "cpu", "node", "threads",

@@ -28,6 +28,7 @@ var aliases = map[string]string{
 	"on": "cpu", "core": "cpu", "bounce": "migrations_history", // its former name, in settings that were kept
 	"virt": "virt_bytes", "shr": "shared_bytes", "oom": "oom_score",
 	"vcsw": "voluntary_per_s", "icsw": "involuntary_per_s", "cpus": "affinity",
+	"p99": "wait_p99_ns", "wait": "wait_p99_ns", "throttled": "throttled_percent", "pressure": "pressure_percent",
 }
 
 // Lookup finds a column by its id, its heading or a short name ("mig", "cpu%"),

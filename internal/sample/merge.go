@@ -27,6 +27,7 @@ func (n *Sample) takeIn(older *Sample) {
 	for _, s := range left {
 		n.RunIntervalsLost += s.Times
 	}
+	n.WaitsLost += older.WaitsLost // of Waits the newest are what is looked at
 	takeInWakes(&n.Wakes, &older.Wakes)
 	takeInFlows(&n.Flows, &older.Flows)
 	if n.Traced != 0 && n.Traced == older.Traced { // the newest are what is looked at

@@ -157,6 +157,7 @@ func (s *Sampler) walkTasks(w *walk) error {
 // onDemand reads what is attached only while it is asked for, and detaches the rest.
 func (s *Sampler) onDemand(n *Sample, needs *wanted) {
 	const rung = "ebpf"
+	var waited string // the rung of waits, with their cost
 	one := func(name string, asked bool, read func() error, detach func()) {
 		if asked && s.fs.Live() {
 			s.collect(n, name, rung, read)
@@ -170,6 +171,13 @@ func (s *Sampler) onDemand(n *Sample, needs *wanted) {
 	if needs.CPUGroups {
 		s.collect(n, "groups", "", func() error { return s.groups.read(n, s.fs, needs) })
 	}
+	one("waits", needs.Waits, func() (err error) {
+		waited, err = s.waits.read(n, s.last, needs)
+		return err
+	}, s.waits.close)
+	if waited != "" {
+		n.Collectors[len(n.Collectors)-1].Rung = waited
+	}
 	one("ledger", needs.Ledger, func() error { return s.ledger.read(n, s.fs, s.r) }, s.ledger.close)
 }
 
@@ -180,6 +188,7 @@ func (s *Sampler) closePrograms() {
 	s.wakes.close()
 	s.flows.close()
 	s.ledger.close()
+	s.waits.close()
 	select {
 	case p := <-s.loaded:
 		p.close()

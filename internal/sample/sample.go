@@ -14,6 +14,7 @@ import (
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/procfs"
+	"piton/internal/why"
 )
 
 // Sample is the machine at one moment. What it counts since the sample before is
@@ -56,7 +57,11 @@ type Sample struct {
 	RunIntervalsLost uint64
 	// CPUGroups are the control groups of tasks, with Needs.CPUGroups, and their ancestors, by
 	// Identity.CPUGroup.
-	CPUGroups  map[string]CPUGroup
+	CPUGroups map[string]CPUGroup
+	// Waits are what tasks waited for a CPU for since the sample before, with Needs.Waits, of those
+	// that were watched. WaitsLost counts events that were lost.
+	Waits      map[kernel.TID]why.Brief
+	WaitsLost  uint64
 	Hidden     string      // in words, which processes could not be seen; "" none
 	Collectors []Collector // what each source cost, and whether it worked
 }
@@ -269,7 +274,7 @@ type Identity struct {
 
 // Collector is one source's share of a sample.
 type Collector struct {
-	Name string // "cpus", "tasks", "details", "migrations", "trace", "wakes", "flows", "ledger", "groups", "host"
+	Name string // "cpus", "tasks", "details", "migrations", "trace", "wakes", "flows", "ledger", "groups", "waits", "host"
 	Took time.Duration
 	Err  error  // nil when it worked; the rest of the sample is sound all the same
 	Rung string // the rung of the ladder in use, e.g. "procfs", "perf"

@@ -63,6 +63,7 @@ type Sampler struct {
 	flows       flows
 	ledger      ledger
 	groups      cpuGroups
+	waits       taskWaits
 	host        *hostFacts
 }
 

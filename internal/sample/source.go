@@ -140,6 +140,9 @@ type Needs struct {
 	// CPUGroups asks for the limits and the pressure of the control groups of Watch; with Identity
 	// or All, of every task.
 	CPUGroups bool
+	// Waits asks what tasks of Watch waited for a CPU for; with EveryWait, and of the busiest others,
+	// MostWaits in all. It costs something at every context switch of the machine while it is set.
+	Waits, EveryWait bool
 }
 
 // Equal reports whether both ask for the same.
@@ -147,7 +150,7 @@ func (n Needs) Equal(o Needs) bool {
 	return n.flags() == o.flags() && n.Trace == o.Trace && n.Wakes == o.Wakes && n.Flows == o.Flows && slices.Equal(n.Watch, o.Watch)
 }
 
-func (n Needs) flags() [20]bool {
+func (n Needs) flags() [22]bool {
 	return [...]bool{n.Threads, n.Affinity, n.Switches, n.Delay, n.Migrations, n.IOPrio, n.ThreadDelay, n.ThreadAttr,
-		n.Memory, n.IO, n.OOM, n.Wait, n.Identity, n.All, n.Ledger, n.PingPongs, n.PSI, n.Exe, n.BothUsers, n.CPUGroups}
+		n.Memory, n.IO, n.OOM, n.Wait, n.Identity, n.All, n.Ledger, n.PingPongs, n.PSI, n.Exe, n.BothUsers, n.CPUGroups, n.Waits, n.EveryWait}
 }

@@ -240,7 +240,7 @@ func columnVerbs() []verb {
 
 func sortVerbs() []verb {
 	return group.Each(field.Columns, func(c field.TaskColumn) verb {
-		return v("sort."+c.ID, processes, sortKeys[c.ID], "By "+c.Title, "sort by "+c.Title,
+		return v("sort."+c.ID, processes, sortKeys[c.ID], "By "+c.Title[strings.LastIndexByte(c.Title, ' ')+1:], "sort by "+c.Title,
 			func(m *Model, _ string) tea.Cmd { return m.procs.sortBy(c.ID) })
 	})
 }

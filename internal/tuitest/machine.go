@@ -17,6 +17,7 @@ import (
 	"piton/internal/procfs"
 	"piton/internal/sample"
 	"piton/internal/topology"
+	"piton/internal/why"
 )
 
 // Machine produces samples, one second apart.
@@ -138,6 +139,7 @@ func (m *Machine) Tick() *sample.Sample {
 	}
 	s := m.Sample(m.Topology.Online)
 	s.Tasks, s.Host.Name, s.Host.Load1, s.Host.Load5, s.Host.Load15 = tasks, "web-07", 3.12, 2.8, 2.41
+	s.Waits = map[kernel.TID]why.Brief{3641: {P99: 7900 * time.Microsecond, Blame: "matrix", Share: 0.62}, 3642: {P99: 41 * time.Microsecond, Blame: "mask", Share: 1}, 980: {}}
 	s.CPUGroups = groups(uint64(m.Now / time.Second))
 	s.Host.MemTotalBytes, s.Host.MemUsedBytes = 64<<30, 14<<30
 	return s

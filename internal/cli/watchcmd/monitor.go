@@ -137,6 +137,7 @@ func (v *view) needs(threads bool) sample.Needs {
 	n := field.Needs(columns, v.filter)
 	n.Threads = threads
 	n.Watch = v.pids
+	n.EveryWait = n.EveryWait || n.Waits && len(v.pids) == 0 // every task is printed
 	if len(v.pids) > 0 {
 		return n
 	}

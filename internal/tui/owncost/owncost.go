@@ -27,7 +27,7 @@ type Cost struct {
 
 // Note takes in the newest sample, shown or not: rates need two.
 func (c *Cost) Note(now *model.Model) {
-	c.lost += now.Sample.MovesLost + now.Sample.StepsLost + now.Sample.RunIntervalsLost
+	c.lost += now.Sample.MovesLost + now.Sample.StepsLost + now.Sample.RunIntervalsLost + now.Sample.WaitsLost
 	if c.Meter == nil {
 		return
 	}

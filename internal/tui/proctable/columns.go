@@ -13,7 +13,7 @@ import (
 // important are columns in the order in which they get room where there is not enough for
 // all; the others come after them.
 var important = []string{"pid", "tid", "cpu_percent", "cpu", "migrations_per_s", "affinity", "migrations_history", "policy", "nice",
-	"state", "throttled_percent", "user", "run_delay_percent", "time_s", "mem_percent"}
+	"state", "wait_p99_ns", "blame", "throttled_percent", "user", "run_delay_percent", "time_s", "mem_percent"}
 
 // Shown are the columns that the last Render had room for.
 func (t *Table) Shown() []*field.TaskColumn {

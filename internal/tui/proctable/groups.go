@@ -180,7 +180,7 @@ func (t *Table) Sums() bool {
 
 // unsummed are columns that a sum has nothing of, so that nothing more is read for them.
 var unsummed = map[string]bool{"affinity": true, "ioprio": true, "oom_score": true, "wchan": true, "cgroup": true,
-	"throttled_percent": true, "cpu_quota": true, "pressure_percent": true}
+	"wait_p99_ns": true, "blame": true, "throttled_percent": true, "cpu_quota": true, "pressure_percent": true}
 
 // SumNeeds adds what the sums in the shown columns need of tasks that have no row.
 func (t *Table) SumNeeds(n *sample.Needs) {

@@ -36,7 +36,7 @@ func BuiltIn() []Layout {
 		{Name: "memory", Sort: "rss_bytes", Columns: []string{"pid", "user", "mem_percent", "rss_bytes", "virt_bytes", "shared_bytes",
 			"minor_faults", "major_faults", "oom_score", "command"}},
 		{Name: "waits", Sort: "run_delay_percent", Columns: []string{"pid", "user", "cpu_percent", "affinity", "run_delay_percent",
-			"throttled_percent", "cpu_quota", "pressure_percent", "command"}},
+			"wait_p99_ns", "blame", "throttled_percent", "cpu_quota", "pressure_percent", "command"}},
 	}
 }
 
