@@ -12,7 +12,7 @@ import (
 
 // waitColumns are what only eBPF programs tell of waits, of the tasks on the screen.
 func waitColumns() []TaskColumn {
-	p99 := integer(TaskColumn{ID: "wait_p99_ns", Title: "WAIT p99", Short: "p99", Width: 8, Desc: true, Needs: needWaits, all: needEveryWait,
+	p99 := integer(TaskColumn{ID: "wait_p99_ns", Title: "WAIT p99", Short: "p99", Width: 9, Desc: true, Needs: needWaits, all: needEveryWait,
 		Help: "99th percentile of its waits for a CPU in the last interval, in ns in JSON (eBPF); of the busiest tasks where all are asked for"},
 		func(r Row) (int64, bool) {
 			b, _ := r.waits()
