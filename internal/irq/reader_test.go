@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"piton/internal/cpuset"
-	"piton/internal/kernel/kernelfake"
 )
 
 // host is a host tree in the making.
@@ -22,7 +21,9 @@ func newHost(t *testing.T) host { return host{t, t.TempDir()} }
 
 func (h host) file(path, content string) {
 	h.t.Helper()
-	require.NoError(h.t, kernelfake.WriteFiles(h.root, map[string]string{path: content}))
+	full := filepath.Join(h.root, path) // kernelfake imports this package
+	require.NoError(h.t, os.MkdirAll(filepath.Dir(full), 0o755))
+	require.NoError(h.t, os.WriteFile(full, []byte(content), 0o644))
 }
 
 func (h host) link(path, to string) {

@@ -122,7 +122,7 @@ func startSpinning(verb string, env []string, cpus cpuset.Set) (*spinning, error
 	if err != nil {
 		return nil, err
 	}
-	if err := s.cmd.Start(); err != nil {
+	if err := kernel.Start(s.cmd); err != nil {
 		return nil, err
 	}
 	s.in, s.pid = in, kernel.TID(s.cmd.Process.Pid)

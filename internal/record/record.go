@@ -99,6 +99,8 @@ var tables = []coder{
 	bound[thread]{&threadRows, func(s *state) *[]*thread { return &s.threads }},
 	bound[moveRow]{&moveRows, func(s *state) *[]*moveRow { return &s.moves }},
 	bound[collector]{&collectorRows, func(s *state) *[]*collector { return &s.collectors }},
+	bound[cpuGroup]{&cpuGroupRows, func(s *state) *[]*cpuGroup { return &s.groups }},
+	bound[wait]{&waitRows, func(s *state) *[]*wait { return &s.waits }},
 }
 
 // Tables describes what is recorded.

@@ -48,6 +48,12 @@ func fill(r *rand.Rand, v reflect.Value) {
 		for i := range v.Len() {
 			fill(r, v.Index(i))
 		}
+	case v.Kind() == reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(r, key)
+		fill(r, value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
 	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {

@@ -2,12 +2,14 @@ package record
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 	"piton/internal/sample"
+	"piton/internal/why"
 )
 
 // The rows of the tables. A task has what is reached by pointers beside it.
@@ -36,6 +38,14 @@ type (
 		sample.Collector
 		err string
 	}
+	cpuGroup struct {
+		path string
+		sample.CPUGroup
+	}
+	wait struct {
+		tid kernel.TID
+		why.Brief
+	}
 )
 
 var moments = table[moment]{name: "sample", key: func(*moment) uint64 { return 0 }, columns: []column[moment]{
@@ -47,6 +57,7 @@ var moments = table[moment]{name: "sample", key: func(*moment) uint64 { return 0
 	whole("replaced", "", func(r *moment) *uint64 { return &r.Replaced }),
 	whole("migrations", "source", func(r *moment) *sample.Source { return &r.Migrations }),
 	whole("moves_lost", "", func(r *moment) *uint64 { return &r.MovesLost }),
+	whole("waits_lost", "", func(r *moment) *uint64 { return &r.WaitsLost }),
 	boolean("have_moves", func(r *moment) *bool { return &r.HaveMoves }),
 	text("hidden", func(r *moment) *string { return &r.Hidden }),
 	text("name", func(r *moment) *string { return &r.Host.Name }),
@@ -105,6 +116,7 @@ var taskRows = table[task]{name: "task", key: func(r *task) uint64 { return uint
 	text("cmdline", func(r *task) *string { return &r.id.Cmdline }),
 	text("exe", func(r *task) *string { return &r.id.Exe }),
 	text("cgroup", func(r *task) *string { return &r.id.Cgroup }),
+	text("cpu_group", func(r *task) *string { return &r.id.CPUGroup }),
 	text("user", func(r *task) *string { return &r.id.User }),
 	whole("uid", "", func(r *task) *uint32 { return &r.id.UID }).or(-1),
 	boolean("full", func(r *task) *bool { return &r.id.Full }),
@@ -174,6 +186,27 @@ var collectorRows = table[collector]{name: "collector", columns: []column[collec
 	text("better", func(r *collector) *string { return &r.Better }),
 }}
 
+var cpuGroupRows = table[cpuGroup]{name: "cpu_group", columns: []column[cpuGroup]{
+	text("path", func(r *cpuGroup) *string { return &r.path }),
+	whole("quota", "ns", func(r *cpuGroup) *time.Duration { return &r.Limit.Quota }),
+	whole("period", "ns", func(r *cpuGroup) *time.Duration { return &r.Limit.Period }),
+	whole("burst", "ns", func(r *cpuGroup) *time.Duration { return &r.Limit.Burst }),
+	whole("used", "ns", func(r *cpuGroup) *time.Duration { return &r.Stat.Used }),
+	whole("periods", "", func(r *cpuGroup) *uint64 { return &r.Stat.Periods }),
+	whole("throttled", "", func(r *cpuGroup) *uint64 { return &r.Stat.Throttled }),
+	whole("throttled_time", "ns", func(r *cpuGroup) *time.Duration { return &r.Stat.ThrottledTime }),
+	whole("stalled", "ns", func(r *cpuGroup) *time.Duration { return &r.Stalled }),
+	boolean("have_limit", func(r *cpuGroup) *bool { return &r.HaveLimit }),
+	boolean("have_stalled", func(r *cpuGroup) *bool { return &r.HaveStalled }),
+}}
+
+var waitRows = table[wait]{name: "wait", columns: []column[wait]{
+	whole("tid", "", func(r *wait) *kernel.TID { return &r.tid }),
+	whole("p99", "ns", func(r *wait) *time.Duration { return &r.P99 }),
+	text("blame", func(r *wait) *string { return &r.Blame }),
+	real("share", "", func(r *wait) *float64 { return &r.Share }),
+}}
+
 // state is the rows of one sample.
 type state struct {
 	moment     []*moment
@@ -182,6 +215,8 @@ type state struct {
 	threads    []*thread
 	moves      []*moveRow
 	collectors []*collector
+	groups     []*cpuGroup    // by path
+	waits      []*wait        // by thread
 	sample     *sample.Sample // that they were made of, or that was made of them
 	lacks      sample.Have    // figures of tasks that the file does not have
 }
@@ -210,6 +245,12 @@ func rowsOf(s *sample.Sample, before *state, names Names) *state {
 			row.err = c.Err.Error()
 		}
 		n.collectors = append(n.collectors, row)
+	}
+	for _, path := range slices.Sorted(maps.Keys(s.CPUGroups)) {
+		n.groups = append(n.groups, &cpuGroup{path, s.CPUGroups[path]})
+	}
+	for _, tid := range slices.Sorted(maps.Keys(s.Waits)) {
+		n.waits = append(n.waits, &wait{tid, s.Waits[tid]})
 	}
 	n.tasks = make([]*task, len(s.Tasks))
 	old := before.tasks
@@ -283,6 +324,19 @@ func (n *state) publish(before *state) error {
 			c.Err = errors.New(c.err)
 		}
 		s.Collectors = append(s.Collectors, c.Collector)
+	}
+	s.CPUGroups, s.Waits = nil, nil
+	for _, g := range n.groups {
+		if s.CPUGroups == nil {
+			s.CPUGroups = map[string]sample.CPUGroup{}
+		}
+		s.CPUGroups[g.path] = g.CPUGroup
+	}
+	for _, w := range n.waits {
+		if s.Waits == nil {
+			s.Waits = map[kernel.TID]why.Brief{}
+		}
+		s.Waits[w.tid] = w.Brief
 	}
 	s.Tasks = make([]*sample.Task, len(n.tasks))
 	old, threads := before.tasks, n.threads
