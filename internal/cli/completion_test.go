@@ -26,7 +26,7 @@ func TestCompletion(t *testing.T) {
 		"policy f":                     "",
 		"policy 3641 f":                "fifo:",
 		"ionice 3641 be":               "best-effort:",
-		"--columns pid,cpu_":           "pid,cpu_percent",
+		"--columns pid,cpu_":           "pid,cpu_percent pid,cpu_quota",
 		"--sort=-rss":                  "-rss_bytes",
 		"--filter nginx\\ rss":         "nginx rss_bytes=",
 		"--output j":                   "json",

@@ -215,8 +215,8 @@ func TestOutputIsAsPromised(t *testing.T) {
 	// takes half a minute, and TestAutoFindsTheCPU and TestAutoWatches validate it; TestHintServe does the echo of hints,
 	// TestVMRuleFollows reads the line of a rule that steers.
 	t.Log("not seen here: ", strings.Join(slices.Sorted(slices.Values(missing)), " "))
-	assert.Subset(t, strings.Fields("watch.move watch.count watch.task watch.pair watch.wake watch.wake_summary watch.set watch.setter watch.set_summary follow.flow follow.follow rescue.rt_task change.memory isolate.stay "+
-		"isolate.verified isolate.unmovable auto.period auto.out auto.auto auto.look hint.serve hint.hints rules.steered why.wait why.blame"), missing, "add a command that prints it")
+	assert.Subset(t, strings.Fields("watch.move watch.count watch.task watch.pair watch.wake watch.wake_summary watch.set watch.setter watch.set_summary follow.flow follow.follow rescue.rt_task change.memory isolate.stay isolate.gap isolate.gaps "+
+		"isolate.verified isolate.unmovable auto.period auto.out auto.auto auto.look hint.serve hint.hints rules.steered why.wait why.blame why.blame_summary"), missing, "add a command that prints it")
 }
 
 // TestCSVHeadingsAreNames is that CSV has the names of the JSON lines as headings.
