@@ -50,12 +50,14 @@ func waitShare(p procfs.FS, of watch.Targets) (Meter, error) {
 		return nil, err
 	}
 	s := &shareOfTime{reader: reader, stop: make(chan struct{}), stopped: make(chan struct{})}
-	go s.follow()
+	go func() {
+		defer crash.Handle()
+		s.follow()
+	}()
 	return s, nil
 }
 
 func (s *shareOfTime) follow() {
-	defer crash.Handle()
 	defer close(s.stopped)
 	for {
 		select {
