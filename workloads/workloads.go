@@ -11,6 +11,7 @@ import (
 	"piton/workloads/nqueens"
 	"piton/workloads/stream"
 	"piton/workloads/stripio"
+	"piton/workloads/wakeup"
 	"piton/workloads/workload"
 )
 
@@ -24,6 +25,7 @@ var All = []workload.Workload{
 	ctxswitch.Workload,
 	chat.Workload,
 	stripio.Workload,
+	wakeup.Workload,
 }
 
 // OfStudies are workloads that only a study of their own runs: they have processes, and words
