@@ -105,6 +105,7 @@ var harmless = map[string]string{
 	"bench nqueens":   none,
 	"bench stream":    none,
 	"bench stripio":   none,
+	"bench wakeup":    none,
 	"doctor":          none,
 	"irq hint serve":  none,
 	"irq list":        none,
