@@ -37,6 +37,7 @@ var searchedWorks = []searchedWork{
 	{"memlat", args("--size", 1), "cpu", "ms/s"},
 	{"chat", args("--rooms", 1, "--messages", 100_000), "bytes", "B/s"},
 	{"stripio", args("--mode", "processes", "--size", 1<<20), "bytes", "B/s"},
+	{"wakeup", args("--requests", 600_000), "switches", "/s"},
 }
 
 // automaticLoads are the machines that are searched on: idle, and with a busy process for
