@@ -103,9 +103,9 @@ func (w *Watcher) parts(g Gap) []Part {
 }
 
 // Close ends it.
-func (w *Watcher) Close() error {
+func (w *Watcher) Close() {
 	if w.events != nil {
 		w.events.Close()
 	}
-	return w.spinning.end()
+	_ = w.spinning.end()
 }

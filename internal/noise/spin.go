@@ -4,17 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"os/exec"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"time"
 
+	"piton/internal/child"
 	"piton/internal/cpuset"
 	"piton/internal/kernel"
 )
@@ -33,8 +32,7 @@ const spinTick = 50 * time.Millisecond
 
 // Spin is the main function of the process that spins on CPUs. It ends with its input.
 func Spin(in io.Reader, out io.Writer, cpus cpuset.Set) error {
-	debug.SetGCPercent(-1) // it would stop the threads; no memory is allocated any more
-	runtime.GOMAXPROCS(cpus.Len() + 2)
+	child.ThreadRoom(cpus.Len())
 	all := make([]*kernel.Spinner, cpus.Len())
 	failed := make(chan error, cpus.Len())
 	for i, cpu := range cpus.CPUs() {
@@ -136,7 +134,7 @@ func startSpinning(verb string, env []string, cpus cpuset.Set) (*spinning, error
 	started := s.least > 0
 	s.mu.Unlock()
 	if !started {
-		return nil, fmt.Errorf("the process that spins on the CPUs did not start: %w", s.end())
+		return nil, fmt.Errorf("the process that spins on the CPUs did not begin within %s%s", spinStart, s.end())
 	}
 	return s, nil
 }
@@ -182,11 +180,13 @@ func (s *spinning) take() (gaps []Gap, lost uint64, err error) {
 	return gaps, lost, nil
 }
 
-func (s *spinning) end() error {
+// end ends the process, which has nothing to lose, and returns what it had to say: ": TEXT" or "".
+func (s *spinning) end() string {
+	_ = s.cmd.Process.Kill() // it may have ended
+	_ = s.cmd.Wait()
 	_ = s.in.Close()
-	err := s.cmd.Wait()
 	if text := bytes.TrimSpace(s.errors.Bytes()); len(text) > 0 {
-		return errors.New(string(text))
+		return ": " + string(text)
 	}
-	return err
+	return ""
 }

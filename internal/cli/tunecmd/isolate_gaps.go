@@ -138,9 +138,7 @@ func (l *gapLog) end() error {
 	close(l.stop)
 	err := <-l.ended
 	l.ended = nil
-	if closing := l.watcher.Close(); err == nil {
-		err = closing
-	}
+	l.watcher.Close()
 	return err
 }
 
