@@ -6,7 +6,9 @@
 package noise
 
 import (
+	"cmp"
 	"errors"
+	"slices"
 	"time"
 
 	"piton/internal/bpf"
@@ -72,6 +74,9 @@ func (w *Watcher) Gaps() ([]Gap, error) {
 		for _, e := range w.read {
 			w.pending[e.CPU] = append(w.pending[e.CPU], e)
 		}
+		for _, events := range w.pending { // nested ones are told before what they are in
+			slices.SortStableFunc(events, func(a, b bpf.Interruption) int { return cmp.Compare(a.Start, b.Start) })
+		}
 	}
 	var out []Gap
 	for _, g := range gaps {
@@ -89,16 +94,15 @@ func (w *Watcher) parts(g Gap) []Part {
 	if w.events == nil {
 		return rest(nil, g.Length, true)
 	}
-	var in, later []bpf.Interruption
-	for _, e := range w.pending[g.CPU] {
-		switch {
-		case e.Start >= g.At+g.Length:
-			later = append(later, e)
-		case e.Start+e.Length > g.At:
+	events := w.pending[g.CPU]
+	later, _ := slices.BinarySearchFunc(events, g.At+g.Length, func(e bpf.Interruption, end time.Duration) int { return cmp.Compare(e.Start, end) })
+	var in []bpf.Interruption
+	for _, e := range events[:later] {
+		if e.Start+e.Length > g.At {
 			in = append(in, e)
 		}
 	}
-	w.pending[g.CPU] = later
+	w.pending[g.CPU] = events[later:]
 	return rest(split(in, w.names.who), g.Length, w.lost > 0)
 }
 
