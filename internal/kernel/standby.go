@@ -29,12 +29,12 @@ func LockMemory() error {
 	})
 }
 
-// ReleaseCode unmaps the pages of the program's code and constants, most of which only its start
+// ReleaseCode unmaps the pages of the program's code, most of which only its start
 // has needed; the page cache keeps them, and one that is touched again is mapped again without a
 // read (MADV_DONTNEED of madvise(2)).
 func ReleaseCode() error {
 	return mappedFiles(func(from, size uintptr, access string) error {
-		if strings.Contains(access, "w") {
+		if !strings.Contains(access, "x") { // the linker may have written to what is read-only since (RELRO)
 			return nil
 		}
 		// EINVAL: LockMemory keeps it.
