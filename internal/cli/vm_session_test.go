@@ -55,6 +55,10 @@ func TestVMGuardLeavesItsSession(t *testing.T) {
 	}
 	assert.Equal(t, "0::/init.scope\n", file("cgroup"))
 	assert.Equal(t, "-1000\n", file("oom_score_adj"), "never chosen by the OOM killer")
+	eventually(t, "piton is done", func() bool { // one that is killed before is undone at once
+		comm, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", piton.Process.Pid))
+		return err == nil && string(comm) == "sleep\n"
+	})
 	require.NoError(t, os.WriteFile(filepath.Join(session, "cgroup.kill"), []byte("1"), 0)) // Linux 5.14
 	assert.Error(t, piton.Wait(), "all of the session has ended")
 	if stood := watched(); niceOf(t, pid) == 0 && stood.Judged(t) {
